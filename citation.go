@@ -1,0 +1,435 @@
+package envelope
+
+import (
+	"bytes"
+	"encoding"
+	"encoding/json"
+	"errors"
+	"hash/maphash"
+	"iter"
+	"reflect"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/untrusted-context/envelope/internal/strictjson"
+)
+
+// ArtifactRef names one revision of a stored artifact.
+type ArtifactRef struct {
+	Family     string `json:"family"`
+	ArtifactID string `json:"artifact_id"`
+	Revision   int64  `json:"revision"`
+}
+
+// MemoryCitation names one version of an entry of a memory. Without a Scope it is local: it belongs to the renderer's scope.
+type MemoryCitation struct {
+	Scope          string
+	Memory         ArtifactRef
+	EntryID        string
+	EntryVersionID string
+}
+
+// ArtifactCitation names a whole artifact. Without a Scope it is local: it belongs to the renderer's scope.
+type ArtifactCitation struct {
+	Scope    string
+	Artifact ArtifactRef
+}
+
+// MarshalJSON writes the citation as a [JSON] renderer without a scope does.
+func (c MemoryCitation) MarshalJSON() ([]byte, error) { return marshalCitation(c) }
+
+// MarshalJSON writes the citation as a [JSON] renderer without a scope does.
+func (c ArtifactCitation) MarshalJSON() ([]byte, error) { return marshalCitation(c) }
+
+func marshalCitation(v any) ([]byte, error) {
+	c := citationOf(v)
+	if err := c.validate(); err != nil {
+		err.Item = -1
+		return nil, err
+	}
+	return c.appendJSON(nil, &escapers[0]), nil
+}
+
+// citation is an item's citation as both renderers write it.
+type citation struct {
+	form    citationForm
+	scope   string // "" when it is that of the renderer
+	ref     ArtifactRef
+	entry   string
+	version string
+	object  []byte // of any other citation: the compact JSON object
+}
+
+type citationForm uint8
+
+const (
+	noCitation citationForm = iota
+	memoryForm
+	artifactForm
+	objectForm
+)
+
+// resolveCitation returns what v cites, seen from a renderer's scope; a citation of no form is none.
+func resolveCitation(v any, scope string) (citation, *Error) {
+	c := citationOf(v)
+	if c.form == objectForm {
+		var err *Error
+		if c, err = objectCitation(v); err != nil {
+			return c, err
+		}
+	}
+	if c.lacksID() {
+		return citation{}, nil
+	}
+	if err := c.validate(); err != nil {
+		return c, err
+	}
+	if c.scope == scope {
+		c.scope = ""
+	}
+	return c, nil
+}
+
+// citationOf takes the types of this package apart. For nil it returns none, and for any other value a citation of objectForm
+// without its object.
+func citationOf(v any) citation {
+	switch c := v.(type) {
+	case nil:
+		return citation{}
+	case MemoryCitation:
+		return citation{form: memoryForm, scope: c.Scope, ref: c.Memory, entry: c.EntryID, version: c.EntryVersionID}
+	case ArtifactCitation:
+		return citation{form: artifactForm, scope: c.Scope, ref: c.Artifact}
+	case *MemoryCitation:
+		if c == nil {
+			return citation{}
+		}
+		return citationOf(*c)
+	case *ArtifactCitation:
+		if c == nil {
+			return citation{}
+		}
+		return citationOf(*c)
+	}
+	return citation{form: objectForm}
+}
+
+// lacksID reports whether c lacks its artifact, entry or version id.
+func (c *citation) lacksID() bool {
+	lacking := func(id string) bool { return blank(id, len(id)) }
+	switch c.form {
+	case memoryForm:
+		return lacking(c.ref.ArtifactID) || lacking(c.entry) || lacking(c.version)
+	case artifactForm:
+		return lacking(c.ref.ArtifactID)
+	}
+	return c.form == noCitation
+}
+
+func (c *citation) validate() *Error {
+	for _, f := range [...]struct{ value, name string }{
+		{c.scope, "citation.scope_id"},
+		{c.ref.Family, "citation.family"},
+		{c.ref.ArtifactID, "citation.artifact_id"},
+		{c.entry, "citation.entry_id"},
+		{c.version, "citation.entry_version_id"},
+	} {
+		if bad := firstInvalid(f.value); bad >= 0 {
+			return &Error{Err: ErrInvalidUTF8, Field: f.name, Offset: bad}
+		}
+	}
+	return nil
+}
+
+func (c *citation) equal(d *citation) bool {
+	return c.form == d.form && c.scope == d.scope && c.ref == d.ref && c.entry == d.entry && c.version == d.version &&
+		bytes.Equal(c.object, d.object)
+}
+
+func (c *citation) hash(seed maphash.Seed) uint64 {
+	const odd = 0x9e3779b97f4a7c15 // spreads the sum over all bits
+	h := uint64(c.ref.Revision) + uint64(c.form)
+	for _, s := range [...]string{c.scope, c.ref.Family, c.ref.ArtifactID, c.entry, c.version} {
+		h = h*odd + maphash.String(seed, s)
+	}
+	return h*odd + maphash.Bytes(seed, c.object)
+}
+
+// appendJSON appends c as a JSON object, escaped, its markers not yet broken.
+func (c *citation) appendJSON(dst []byte, t *escaper) []byte {
+	switch {
+	case c.form == objectForm:
+		return EscapeJSON(dst, c.object, t.escape)
+	case c.form == memoryForm && c.scope == "":
+		dst = c.appendRef(append(dst, `{"memory_ref":`...), t)
+	case c.form == memoryForm:
+		dst = c.appendQualified(append(dst, `{"memory":`...), t)
+	case c.scope == "":
+		dst = c.appendRef(append(dst, `{"artifact_ref":`...), t)
+	default:
+		dst = c.appendQualified(append(dst, `{"artifact":`...), t)
+	}
+	if c.form == memoryForm {
+		dst = t.appendLiteral(append(dst, `,"entry_id":`...), c.entry)
+		dst = t.appendLiteral(append(dst, `,"entry_version_id":`...), c.version)
+	}
+	return append(dst, '}')
+}
+
+func (c *citation) appendQualified(dst []byte, t *escaper) []byte {
+	dst = t.appendLiteral(append(dst, `{"scope_id":`...), c.scope)
+	dst = c.appendRef(append(dst, `,"artifact":`...), t)
+	return append(dst, '}')
+}
+
+func (c *citation) appendRef(dst []byte, t *escaper) []byte {
+	dst = t.appendLiteral(append(dst, `{"family":`...), c.ref.Family)
+	dst = t.appendLiteral(append(dst, `,"artifact_id":`...), c.ref.ArtifactID)
+	dst = strconv.AppendInt(append(dst, `,"revision":`...), c.ref.Revision, 10)
+	return append(dst, '}')
+}
+
+// leastBytes is a length that appendJSON never falls below.
+func (c *citation) leastBytes() int {
+	return len(c.object) + len(c.scope) + len(c.ref.Family) + len(c.ref.ArtifactID) + len(c.entry) + len(c.version)
+}
+
+// objectCitation encodes a citation of any other type. One that has the shape of this package's types is read as
+// that.
+func objectCitation(v any) (citation, *Error) {
+	data, err := encodeCitation(v)
+	if err != nil {
+		return citation{}, err
+	}
+	if data == nil || string(data) == "null" {
+		return citation{}, nil
+	}
+	if data[0] != '{' {
+		return citation{}, citationError(ErrNotObject, 0)
+	}
+	if c, ok := shaped(data); ok {
+		return c, nil
+	}
+	return citation{form: objectForm, object: data}, nil
+}
+
+func citationError(what error, offset int) *Error {
+	return &Error{Err: what, Field: "citation", Offset: offset}
+}
+
+// encodeCitation returns v as strict and compact JSON. The strings of a raw message stay as they are spelt; those of any other
+// value are written by this package, whatever the encoding/json of the day would choose.
+func encodeCitation(v any) ([]byte, *Error) {
+	raw, ok := v.(json.RawMessage)
+	writeString := strictjson.Keep
+	if !ok {
+		var err error
+		if raw, err = marshal(v); err != nil {
+			return nil, &Error{Err: ErrNotObject, Field: "citation", Offset: -1, cause: err}
+		}
+		writeString = respell
+	} else if len(raw) == 0 {
+		return nil, nil
+	}
+	s := strictjson.Scanner{Data: raw}
+	start, end, fault := s.Whole()
+	if fault != nil {
+		return nil, citationError(syntaxErrors[fault.Reason], fault.Offset)
+	}
+	if !ok && hidesInvalid(raw, v) {
+		return nil, citationError(ErrInvalidUTF8, -1)
+	}
+	return strictjson.AppendCompact(make([]byte, 0, end-start), raw[start:end], writeString), nil
+}
+
+var syntaxErrors = [...]error{
+	strictjson.Syntax:        ErrSyntax,
+	strictjson.UnexpectedEnd: ErrSyntax,
+	strictjson.InvalidUTF8:   ErrInvalidUTF8,
+	strictjson.LoneSurrogate: ErrLoneSurrogate,
+	strictjson.DuplicateName: ErrDuplicateName,
+	strictjson.TooDeep:       ErrTooDeep,
+}
+
+// respell writes the string of a literal the way this package spells it.
+func respell(dst, literal []byte) []byte {
+	return escapers[0].appendLiteral(dst, string(strictjson.Decode(literal)))
+}
+
+// marshal encodes v, and takes a panic of the caller's own code for the error that it is.
+func marshal(v any) (data []byte, err error) {
+	defer func() {
+		if recover() != nil {
+			err = errors.New("panic in an encoding method")
+		}
+	}()
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// hidesInvalid reports whether encoding/json wrote data with a U+FFFD that stands for invalid UTF-8 in v.
+func hidesInvalid(data []byte, v any) (bad bool) {
+	if !bytes.Contains(data, []byte("\ufffd")) && !bytes.Contains(bytes.ToLower(data), []byte(`\ufffd`)) {
+		return false
+	}
+	defer func() {
+		if recover() != nil {
+			bad = true
+		}
+	}()
+	return invalidText(reflect.ValueOf(v))
+}
+
+// invalidText looks for a string of invalid UTF-8 in what encoding/json reads of v.
+func invalidText(v reflect.Value) bool {
+	if v.IsValid() && v.CanInterface() {
+		switch m := v.Interface().(type) {
+		case json.Marshaler:
+			data, err := m.MarshalJSON()
+			return err != nil || !utf8.Valid(data)
+		case encoding.TextMarshaler:
+			text, err := m.MarshalText()
+			return err != nil || !utf8.Valid(text)
+		}
+	}
+	switch v.Kind() {
+	case reflect.String:
+		return !utf8.ValidString(v.String())
+	case reflect.Interface, reflect.Pointer:
+		return !v.IsNil() && invalidText(v.Elem())
+	case reflect.Slice, reflect.Array:
+		for i := range v.Len() {
+			if invalidText(v.Index(i)) {
+				return true
+			}
+		}
+	case reflect.Map:
+		for entries := v.MapRange(); entries.Next(); {
+			if invalidText(entries.Key()) || invalidText(entries.Value()) {
+				return true
+			}
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if f := v.Type().Field(i); (f.IsExported() || f.Anonymous) && f.Tag.Get("json") != "-" && invalidText(v.Field(i)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// shaped reads a strict, compact object that has one of the four shapes of this package's types, in any order of members.
+// Where an id is absent or null the shape still counts, and the citation lacks it.
+func shaped(object []byte) (c citation, ok bool) {
+	var r shapeReader
+	for name, value := range members(object) {
+		switch name {
+		case "memory_ref", "artifact_ref":
+			r.refs++
+			r.scope = true // needs none
+			ok = r.ref(value)
+		case "memory", "artifact":
+			r.refs++
+			ok = r.qualified(value)
+		case "entry_id":
+			ok = text(value, &r.entry)
+		case "entry_version_id":
+			ok = text(value, &r.version)
+		default:
+			return c, false
+		}
+		if !ok {
+			return c, false
+		}
+		switch name[0] {
+		case 'm':
+			r.form = memoryForm
+		case 'a':
+			r.form = artifactForm
+		default:
+			r.entries = true
+		}
+	}
+	if r.refs != 1 || r.entries && r.form != memoryForm {
+		return c, false
+	}
+	return r.citation, r.lacksID() || r.scope && r.family && r.revision
+}
+
+// shapeReader is a citation in the making, and what of it has been read.
+type shapeReader struct {
+	citation
+	refs                             int
+	scope, family, revision, entries bool
+}
+
+func (r *shapeReader) qualified(value []byte) bool {
+	return eachMember(value, func(name string, value []byte) bool {
+		switch name {
+		case "scope_id":
+			r.scope = value[0] == '"'
+			return text(value, &r.citation.scope)
+		case "artifact":
+			return r.ref(value)
+		}
+		return false
+	})
+}
+
+func (r *shapeReader) ref(value []byte) bool {
+	return eachMember(value, func(name string, value []byte) bool {
+		switch name {
+		case "family":
+			r.family = value[0] == '"'
+			return text(value, &r.citation.ref.Family)
+		case "artifact_id":
+			return text(value, &r.citation.ref.ArtifactID)
+		case "revision":
+			var err error
+			r.citation.ref.Revision, err = strconv.ParseInt(string(value), 10, 64)
+			r.revision = err == nil && strconv.FormatInt(r.citation.ref.Revision, 10) == string(value)
+			return r.revision
+		}
+		return false
+	})
+}
+
+// eachMember reports whether value is null or an object of which read takes each member.
+func eachMember(value []byte, read func(name string, value []byte) bool) bool {
+	if value[0] != '{' {
+		return string(value) == "null"
+	}
+	for name, value := range members(value) {
+		if !read(name, value) {
+			return false
+		}
+	}
+	return true
+}
+
+// text reads a string, or a null as the empty one.
+func text(value []byte, into *string) bool {
+	if value[0] == '"' {
+		*into = string(strictjson.Decode(value))
+		return true
+	}
+	return string(value) == "null"
+}
+
+// members yields the members of a strict, compact object: decoded names, encoded values.
+func members(object []byte) iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) {
+		s := strictjson.Scanner{Data: object}
+		for _, m := range s.Members(0) {
+			if !yield(string(m.Name), object[m.ValueStart:m.ValueEnd]) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,414 @@
+// Package envelope renders untrusted context (recalled memories, retrieved passages, tool results) into one bounded,
+// delimited text for a model prompt, so that nothing inside it can pass for its outside.
+//
+// Whoever wrote the content is taken for an attacker who knows this package: who writes the markers, line boundaries of any
+// alphabet, quotes, control sequences, other people's formats. What holds is that
+//
+//   - the text has one line equal to each marker, for every line reader that decodes UTF-8, and the characters of each marker
+//     stand in it once only;
+//   - between the markers is one line of JSON, and decoding it gives back each content that is reported as [Included], byte
+//     for byte, and of each that is [Truncated] the longest prefix that fits, and an ellipsis;
+//   - the text is never longer than its [Budget], and each item has an [Outcome]: nothing is dropped in silence.
+//
+// What is not promised: that a model does not obey what it reads inside. An envelope tells a model, and every program on
+// the way, where the untrusted text begins and ends. It is no filter for what the text says.
+//
+// Start with [JSON.Render], or with [JSON.Append] to write into a buffer of your own:
+//
+//	prepared, err := envelope.JSON{}.Render(items, envelope.Budget{})
+//
+// The zero values are ready to use and the safe choice. Values of the types of this package may be used by several
+// goroutines at once, as long as none of them changes them.
+package envelope
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strings"
+
+	"github.com/untrusted-context/envelope/internal/strictjson"
+)
+
+// Item is one piece of untrusted context.
+type Item struct {
+	// Kind says what it is: "memory", "experience". "" is "memory".
+	Kind string
+	// Citation says where it is from. It encodes to a JSON object: a [MemoryCitation], an [ArtifactCitation], a
+	// json.RawMessage, a struct, a map. A value that encodes to an object of the shape of the first two is treated as one
+	// of them. A raw message keeps the text of its numbers and strings, and loses the white space between them.
+	Citation any
+	Content  string
+}
+
+// JSON renders items as an envelope around one line of JSON: notice, blank line, BEGIN line, JSON line, END line, LF between
+// them and none after the last.
+//
+// The bytes depend on the input alone, not on the Go release or its experiments.
+type JSON struct {
+	// Wrapper is the text around the line. Zero is [PowerContextV1]; a wrapper that is set in part is an error.
+	Wrapper Wrapper
+	// Trust is the label of the whole. "" is "untrusted_history"; invalid UTF-8 is an error.
+	Trust string
+	// Scope is the scope of the reader: citations in it are written without it. Invalid UTF-8 is an error.
+	Scope string
+	// Escape adds classes of characters to the line boundaries, which are escaped in any case.
+	Escape Escape
+}
+
+// Append appends to dst the envelope of the items that b has room for, taken in input order, and reports on each item. On
+// an error, and when nothing can be delivered, it returns dst as it was given, with an empty or a complete report.
+//
+// The error is an *[Error] about an option or the budget. Faults of items are in the report and never fail the call. Append
+// may write to the spare capacity of dst whatever it returns. With typed citations and capacity for the text it allocates once, for
+// the report.
+func (j JSON) Append(dst []byte, items []Item, b Budget) ([]byte, Report, error) {
+	w, err := j.writer()
+	if err != nil {
+		return dst, Report{}, err
+	}
+	bounds, err := b.bounds()
+	if err != nil {
+		return dst, Report{}, err
+	}
+	s := newSelection(items, bounds, j.Scope)
+	out := w.appendOpening(dst)
+	full := len(dst) + bounds.bytes - w.closingBytes() // where the closing has to begin at the latest
+	if full < 0 {
+		full = math.MaxInt
+	}
+	for i := range items {
+		c, ok := candidate(&s, w.meter(), i, s.delivered == bounds.items)
+		if !ok {
+			continue
+		}
+		var o Outcome
+		var n int
+		out, o, n = w.appendItem(out, &items[i], &c, s.delivered == 0, full, bounds)
+		s.settle(i, o, n)
+	}
+	if s.delivered == 0 {
+		return dst, Report{Items: s.report}, nil
+	}
+	out = w.appendClosing(out)
+	return out, Report{Bytes: len(out) - len(dst), Items: s.report}, nil
+}
+
+// Render is [JSON.Append] for a caller without a buffer.
+func (j JSON) Render(items []Item, b Budget) (Prepared, error) {
+	text, report, err := j.Append(nil, items, b)
+	return Prepared{Content: string(text), Report: report}, err
+}
+
+// jsonWriter is a JSON with its defaults filled in.
+type jsonWriter struct {
+	Wrapper
+	markers
+	trust string
+	*escaper
+}
+
+func (j JSON) writer() (w jsonWriter, err error) {
+	w.Wrapper, w.markers = defaultWrapper, defaultMarkers
+	if j.Wrapper != (Wrapper{}) && j.Wrapper != defaultWrapper {
+		if err := j.Wrapper.validate(); err != nil {
+			return w, err
+		}
+		w.Wrapper, w.markers = j.Wrapper, j.Wrapper.markers()
+	}
+	w.trust = "untrusted_history"
+	if j.Trust != "" {
+		w.trust = j.Trust
+	}
+	switch {
+	case firstInvalid(j.Trust) >= 0:
+		return w, optionError(ErrOption, "trust")
+	case firstInvalid(j.Scope) >= 0:
+		return w, optionError(ErrOption, "scope")
+	case j.Escape > allEscapes:
+		return w, optionError(ErrOption, "escape")
+	}
+	w.escaper = &escapers[j.Escape]
+	return w, nil
+}
+
+var defaultMarkers = defaultWrapper.markers()
+
+func (w *jsonWriter) appendOpening(dst []byte) []byte {
+	dst = w.appendFrame(dst)
+	start := len(dst)
+	dst = w.appendLiteral(append(dst, `{"trust":`...), w.trust)
+	dst = append(dst, `,"items":[`...)
+	return w.breakFrom(dst, start)
+}
+
+// appendFrame appends what stands before the line.
+func (w *Wrapper) appendFrame(dst []byte) []byte {
+	dst = append(dst, w.Notice...)
+	dst = append(dst, "\n\n"...)
+	dst = append(dst, w.Begin...)
+	return append(dst, '\n')
+}
+
+func (w *jsonWriter) appendClosing(dst []byte) []byte {
+	return append(append(dst, "]}\n"...), w.End...)
+}
+
+func (w *jsonWriter) closingBytes() int { return len("]}\n") + len(w.End) }
+
+// appendItem appends the item, or as much of it as ends before byte full of the buffer.
+func (w *jsonWriter) appendItem(dst []byte, item *Item, c *citation, first bool, full int, b bounds) ([]byte, Outcome, int) {
+	start := len(dst)
+	a := allowance{item: b.item, min: b.min, whole: -1, cut: -1}
+	if full-start > c.leastBytes()+len(item.Kind) {
+		dst = w.appendTail(dst, item, false) // to see how long it is
+		tail := len(dst) - start
+		dst = w.appendHead(dst[:start], c, first)
+		a.whole = full - len(dst) - tail
+		a.cut = a.whole + len("false") - len("true")
+	}
+	dst, o, n := trim(w.meter(), &w.markers, dst, item.Content, a)
+	if !o.Delivered() {
+		return dst[:start], o, n
+	}
+	return w.appendTail(dst, item, o == Truncated), o, n
+}
+
+// appendHead appends an item up to its content.
+func (w *jsonWriter) appendHead(dst []byte, c *citation, first bool) []byte {
+	start := len(dst)
+	if !first {
+		dst = append(dst, ',')
+	}
+	dst = c.appendJSON(append(dst, `{"citation":`...), w.escaper)
+	dst = append(dst, `,"content":"`...)
+	return w.breakFrom(dst, start)
+}
+
+// appendTail appends an item from the end of its content.
+func (w *jsonWriter) appendTail(dst []byte, item *Item, truncated bool) []byte {
+	start := len(dst)
+	if truncated {
+		dst = append(dst, `","truncated":true`...)
+	} else {
+		dst = append(dst, `","truncated":false`...)
+	}
+	if kind := kindOf(item); kind != defaultKind {
+		dst = w.appendLiteral(append(dst, `,"kind":`...), kind)
+	}
+	return w.breakFrom(append(dst, '}'), start)
+}
+
+// jsonMeter measures content for an envelope: decoded for the item bounds, as a JSON string for the text.
+type jsonMeter struct{ *escaper }
+
+func (w *jsonWriter) meter() jsonMeter { return jsonMeter{w.escaper} }
+
+func (m jsonMeter) fill(dst []byte, s string, size, room int) ([]byte, int, int, bool) {
+	dst, n, valid := m.appendString(dst, s[:cutAt(s, 0, size)], room)
+	return dst, n, n, valid
+}
+
+func (m jsonMeter) last(s string) (n, used, written int) {
+	n, written = m.lastBytes(s)
+	return n, n, written
+}
+
+func (m jsonMeter) invalid(s string, size int) int {
+	if len(s) > size {
+		s = s[:cutAt(s, 0, size-len(ellipsis))]
+	}
+	return firstInvalid(s)
+}
+
+func (m jsonMeter) dots() string {
+	if m.escape.wide('…') {
+		return `\u2026`
+	}
+	return ellipsis
+}
+
+// Delivered is an item as it stands in an envelope.
+type Delivered struct {
+	Item           // its Kind is never "", its Citation is a json.RawMessage
+	Truncated bool // its Content is a prefix of the source and an ellipsis
+}
+
+// Open returns the items of an envelope. It accepts exactly the texts that [JSON.Append] of the same renderer can produce, from
+// any items and with any budget, and refuses every other with an *[Error] that says what is wrong at which byte.
+func (j JSON) Open(text string) ([]Delivered, error) {
+	w, err := j.writer()
+	if err != nil {
+		return nil, err
+	}
+	line, start, err := w.line(text)
+	if err != nil {
+		return nil, err
+	}
+	if at, what := lineFault(line, &w.markers); what != nil {
+		return nil, openError(what, start+at)
+	}
+	o := opener{w: &w, text: []byte(text[:start+len(line)]), out: w.appendOpening(nil)}
+	items, fault := o.open(start, j.Scope)
+	if fault != nil {
+		return nil, fault
+	}
+	out := w.appendClosing(o.out)
+	if at := difference(string(out), text); at >= 0 {
+		return nil, openError(ErrNotCanonical, at)
+	}
+	return items, nil
+}
+
+func openError(what error, offset int) *Error {
+	return &Error{Err: what, Item: -1, Field: "text", Offset: offset}
+}
+
+// line returns the line between the markers and where it begins.
+func (w *Wrapper) line(text string) (line string, start int, err error) {
+	frame := string(w.appendFrame(nil))
+	if at := difference(frame, text[:min(len(frame), len(text))]); at >= 0 {
+		return "", 0, openError(ErrFrame, at)
+	}
+	line, closed := strings.CutSuffix(text[len(frame):], "\n"+w.End)
+	if closed {
+		return line, len(frame), nil
+	}
+	// Say where what follows the first line is not the end.
+	line, end, _ := strings.Cut(text[len(frame):], "\n")
+	start = min(len(frame)+len(line)+1, len(text))
+	return "", 0, openError(ErrFrame, start+max(difference(w.End, end), 0))
+}
+
+// difference returns the first byte in which a and b differ, -1 when they do not.
+func difference(a, b string) int {
+	if a == b {
+		return -1
+	}
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return n
+}
+
+// lineFault returns the first thing that no line between markers has, whatever it says: invalid UTF-8, a raw line boundary, a
+// marker.
+func lineFault(line string, m *markers) (at int, what error) {
+	if at := firstInvalid(line); at >= 0 {
+		return at, ErrInvalidUTF8
+	}
+	for at, r := range line {
+		if r < ' ' || r == '\u0085' || r == '\u2028' || r == '\u2029' {
+			return at, ErrLineBoundary
+		}
+	}
+	if s := m.search([]byte(line)); s.next() {
+		return s.start, ErrMarker
+	}
+	return 0, nil
+}
+
+// opener reads the line of an envelope and writes it anew from what it has read.
+type opener struct {
+	w       *jsonWriter
+	text    []byte // up to the end of the line
+	scanner strictjson.Scanner
+	s       selection
+	out     []byte
+}
+
+// open reads the line that begins at byte start.
+func (o *opener) open(start int, scope string) ([]Delivered, *Error) {
+	// Citations may be as deep as a citation may be, and stand three levels down.
+	o.scanner = strictjson.Scanner{Data: o.text, MaxDepth: strictjson.MaxDepth + 3}
+	end, fault := o.scanner.Value(start)
+	if fault == nil && end < len(o.text) {
+		fault = &strictjson.Error{Reason: strictjson.Syntax, Offset: end}
+	}
+	if fault != nil {
+		return nil, openError(syntaxErrors[fault.Reason], fault.Offset)
+	}
+	top, err := o.object(start, 2, field{"trust", '"'}, field{"items", '['})
+	if err != nil {
+		return nil, err
+	}
+	var starts []int
+	o.scanner.Elements(top[1].ValueStart, func(start, _ int) { starts = append(starts, start) })
+	if len(starts) == 0 {
+		return nil, openError(ErrUndeliverable, top[1].ValueStart)
+	}
+	o.s = newSelection(make([]Item, len(starts)), bounds{item: math.MaxInt}, scope)
+	items := make([]Delivered, len(starts))
+	for i, start := range starts {
+		if items[i], err = o.item(i, start); err != nil {
+			err.Item = i
+			return nil, err
+		}
+	}
+	return items, nil
+}
+
+// item reads the item that begins at byte start, and writes it.
+func (o *opener) item(i, start int) (d Delivered, err *Error) {
+	members, err := o.object(start, 3, field{"citation", '{'}, field{"content", '"'}, field{"truncated", 0}, field{"kind", '"'})
+	if err != nil {
+		return d, err
+	}
+	value := func(k int) []byte { return o.text[members[k].ValueStart:members[k].ValueEnd] }
+	d.Citation = json.RawMessage(bytes.Clone(value(0)))
+	d.Content = string(strictjson.Decode(value(1)))
+	d.Kind = defaultKind
+	if len(members) == 4 {
+		d.Kind = string(strictjson.Decode(value(3)))
+	}
+	switch string(value(2)) {
+	case "true":
+		d.Truncated = true
+		if prefix, cut := strings.CutSuffix(d.Content, ellipsis); !cut || prefix == "" {
+			return d, openError(ErrUndeliverable, members[1].ValueStart)
+		}
+	case "false":
+	default:
+		return d, openError(ErrMember, members[2].ValueStart)
+	}
+	o.s.items[i] = d.Item
+	c, ok := candidate(&o.s, o.w.meter(), i, false)
+	if !ok {
+		return d, openError(ErrUndeliverable, start)
+	}
+	o.out = o.w.appendHead(o.out, &c, i == 0)
+	from := len(o.out)
+	o.out, _, _ = o.w.appendString(o.out, d.Content, math.MaxInt)
+	o.out = o.w.appendTail(o.w.breakFrom(o.out, from), &d.Item, d.Truncated)
+	return d, nil
+}
+
+// field is a member that an object must have: its name, and what its value begins with unless that is 0.
+type field struct {
+	name  string
+	first byte
+}
+
+// object returns the members of the object at byte start, which are the fields in their order; those after the required
+// ones may be absent.
+func (o *opener) object(start, required int, fields ...field) ([]strictjson.Member, *Error) {
+	if o.text[start] != '{' {
+		return nil, openError(ErrMember, start)
+	}
+	members := o.scanner.Members(start)
+	for k, m := range members {
+		if k == len(fields) || string(m.Name) != fields[k].name {
+			return nil, openError(ErrMember, m.NameStart)
+		}
+		if first := fields[k].first; first != 0 && o.text[m.ValueStart] != first {
+			return nil, openError(ErrMember, m.ValueStart)
+		}
+	}
+	if len(members) < required {
+		return nil, openError(ErrMember, start)
+	}
+	return members, nil
+}

@@ -1,0 +1,67 @@
+package envelope
+
+import (
+	"errors"
+	"strconv"
+)
+
+// What can be wrong. Every error of this package is an *[Error] that wraps one of these.
+var (
+	ErrBudget  = errors.New("not a budget: a bound is positive, 0 for its default, or -1 for none")
+	ErrWrapper = errors.New("not a usable wrapper")
+	ErrOption  = errors.New("not a legal value")
+
+	ErrInvalidUTF8   = errors.New("invalid UTF-8")
+	ErrNotObject     = errors.New("does not encode to a JSON object")
+	ErrSyntax        = errors.New("not JSON")
+	ErrDuplicateName = errors.New("a member name stands twice")
+	ErrLoneSurrogate = errors.New("an escape is half of a surrogate pair")
+	ErrTooDeep       = errors.New("nested too deeply")
+	ErrBlank         = errors.New("blank")
+
+	ErrFrame         = errors.New("the notice, a marker or the space between them is not as written")
+	ErrMarker        = errors.New("a marker stands where it must not")
+	ErrLineBoundary  = errors.New("a character that some reader takes for the end of a line")
+	ErrMember        = errors.New("a member is missing, unknown or out of order")
+	ErrUndeliverable = errors.New("an item that the renderer would not deliver")
+	ErrNotCanonical  = errors.New("not the bytes that the renderer writes")
+)
+
+// Error says what is wrong and where. Its message never holds content, a citation or a marker, so it may be logged
+// as it is. What [errors.Unwrap] and its kin find below the sentinel may be an error of other code, such as a citation's own
+// MarshalJSON, which makes no such promise.
+type Error struct {
+	Err    error  // what: one of this package's Err… values
+	Item   int    // the index of the item, -1 when it is not about one
+	Field  string // the part of the item, option or text, such as "content", "citation.entry_id" or "wrapper.begin"
+	Offset int    // the first byte at fault, from 0, within the field; -1 when it is not about one
+	cause  error
+}
+
+func (e *Error) Error() string {
+	text := "envelope: "
+	if e.Item >= 0 {
+		text += "item " + strconv.Itoa(e.Item) + ": "
+	}
+	if e.Field != "" {
+		text += e.Field + ": "
+	}
+	text += e.Err.Error()
+	if e.Offset >= 0 {
+		text += " (byte " + strconv.Itoa(e.Offset) + ")"
+	}
+	return text
+}
+
+// Unwrap returns the sentinel and, where other code reported the fault, that code's error.
+func (e *Error) Unwrap() []error {
+	if e.cause == nil {
+		return []error{e.Err}
+	}
+	return []error{e.Err, e.cause}
+}
+
+// optionError is an illegal setting: no item, and no byte unless one is named.
+func optionError(what error, field string) *Error {
+	return &Error{Err: what, Item: -1, Field: field, Offset: -1}
+}

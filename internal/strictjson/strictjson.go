@@ -1,0 +1,512 @@
+// Package strictjson reads JSON texts (RFC 8259) the way a security boundary must: what two readers could
+// take for different values is an error. Besides the grammar it demands valid UTF-8, no lone surrogate
+// escape and no repeated member name, and it says at which byte a text fails.
+//
+// It serves the packages of this module that take JSON from outside.
+package strictjson
+
+import (
+	"bytes"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// MaxDepth is how deeply arrays and objects may nest unless a Scanner says otherwise.
+const MaxDepth = 1000
+
+// Reason is why a text was refused.
+type Reason uint8
+
+// The reasons.
+const (
+	Syntax        Reason = iota + 1 // a byte that the grammar does not allow here
+	UnexpectedEnd                   // the text ends inside a value
+	InvalidUTF8                     // in a string; outside of strings such a byte is Syntax
+	LoneSurrogate                   // half of a surrogate pair, spelt as an escape
+	DuplicateName                   // an object has two members of one name, however spelt
+	TooDeep                         // more than MaxDepth levels
+)
+
+var reasons = [...]string{"", "syntax error", "unexpected end", "invalid UTF-8", "lone surrogate", "duplicate member name", "nested too deeply"}
+
+// Error is a refusal: why, and at which byte of the text.
+type Error struct {
+	Reason Reason
+	Offset int
+}
+
+func (e *Error) Error() string { return reasons[e.Reason] }
+
+// Scanner reads values from Data. Its zero flags are the strict choice.
+type Scanner struct {
+	Data []byte
+	// LooseText lets invalid UTF-8 and lone surrogates pass inside strings, for a caller that decides
+	// about them later, string by string.
+	LooseText bool
+
+	// MaxDepth is how deeply arrays and objects may nest. Zero is the package's MaxDepth.
+	MaxDepth int
+
+	names [][]byte // the member names of all open objects, decoded, innermost last
+}
+
+// Value reads the value that starts at byte i, without white space before it, and returns where it ends.
+func (s *Scanner) Value(i int) (end int, err *Error) {
+	s.names = s.names[:0]
+	return s.value(i, 0)
+}
+
+// Whole reads Data as one value with nothing but white space around it and returns the value's bounds.
+func (s *Scanner) Whole() (start, end int, err *Error) {
+	start = s.Space(0)
+	end, err = s.Value(start)
+	if err != nil {
+		return 0, 0, err
+	}
+	if after := s.Space(end); after < len(s.Data) {
+		return 0, 0, &Error{Syntax, after}
+	}
+	return start, end, nil
+}
+
+// Space returns the first byte at or after i that is not JSON white space.
+func (s *Scanner) Space(i int) int {
+	for i < len(s.Data) && isSpace(s.Data[i]) {
+		i++
+	}
+	return i
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
+
+// Member is one member of an object: byte offsets into the scanned data.
+type Member struct {
+	Name                 []byte // decoded
+	NameStart            int    // of the name's opening quote
+	ValueStart, ValueEnd int
+}
+
+// Members returns the members of the object at byte i, which Value or Whole has accepted.
+func (s *Scanner) Members(i int) []Member {
+	var members []Member
+	_ = s.elements(i, func(name, start, end int) {
+		nameEnd, _ := s.str(name)
+		members = append(members, Member{Decode(s.Data[name:nameEnd]), name, start, end})
+	})
+	return members
+}
+
+// Elements calls yield with the bounds of each element of the array at byte i, which Value or Whole has accepted.
+func (s *Scanner) Elements(i int, yield func(start, end int)) {
+	_ = s.elements(i, func(_, start, end int) { yield(start, end) })
+}
+
+// elements walks an accepted array or object. For an array, name is -1.
+func (s *Scanner) elements(i int, yield func(name, start, end int)) *Error {
+	object := s.Data[i] == '{'
+	i = s.Space(i + 1)
+	for s.Data[i] != '}' && s.Data[i] != ']' {
+		name := -1
+		if object {
+			name = i
+			end, err := s.str(i)
+			if err != nil {
+				return err
+			}
+			i = s.Space(s.Space(end) + 1)
+		}
+		end, err := s.Value(i)
+		if err != nil {
+			return err
+		}
+		yield(name, i, end)
+		i = s.Space(end)
+		if s.Data[i] == ',' {
+			i = s.Space(i + 1)
+		}
+	}
+	return nil
+}
+
+func (s *Scanner) value(i, depth int) (int, *Error) {
+	if i >= len(s.Data) {
+		return 0, &Error{UnexpectedEnd, i}
+	}
+	switch c := s.Data[i]; {
+	case c == '"':
+		return s.str(i)
+	case c == '{':
+		return s.object(i, depth+1)
+	case c == '[':
+		return s.array(i, depth+1)
+	case c == '-' || '0' <= c && c <= '9':
+		return s.number(i)
+	case c == 't':
+		return s.literal(i, "true")
+	case c == 'f':
+		return s.literal(i, "false")
+	case c == 'n':
+		return s.literal(i, "null")
+	}
+	return 0, &Error{Syntax, i}
+}
+
+func (s *Scanner) maxDepth() int {
+	if s.MaxDepth == 0 {
+		return MaxDepth
+	}
+	return s.MaxDepth
+}
+
+func (s *Scanner) literal(i int, word string) (int, *Error) {
+	for k := range len(word) {
+		if i+k >= len(s.Data) {
+			return 0, &Error{UnexpectedEnd, i + k}
+		}
+		if s.Data[i+k] != word[k] {
+			return 0, &Error{Syntax, i + k}
+		}
+	}
+	return i + len(word), nil
+}
+
+func (s *Scanner) array(i, depth int) (int, *Error) {
+	if depth > s.maxDepth() {
+		return 0, &Error{TooDeep, i}
+	}
+	i = s.Space(i + 1)
+	if i < len(s.Data) && s.Data[i] == ']' {
+		return i + 1, nil
+	}
+	for {
+		end, err := s.value(i, depth)
+		if err != nil {
+			return 0, err
+		}
+		i, err = s.next(end, ']')
+		if err != nil {
+			return 0, err
+		}
+		if s.Data[i-1] == ']' {
+			return i, nil
+		}
+		i = s.Space(i)
+	}
+}
+
+// next reads white space and then a comma or the closing byte, and returns the byte after it.
+func (s *Scanner) next(i int, closing byte) (int, *Error) {
+	i = s.Space(i)
+	if i >= len(s.Data) {
+		return 0, &Error{UnexpectedEnd, i}
+	}
+	if c := s.Data[i]; c != ',' && c != closing {
+		return 0, &Error{Syntax, i}
+	}
+	return i + 1, nil
+}
+
+func (s *Scanner) object(i, depth int) (int, *Error) {
+	if depth > s.maxDepth() {
+		return 0, &Error{TooDeep, i}
+	}
+	seen := nameSet{s: s, base: len(s.names)}
+	defer seen.close()
+	i = s.Space(i + 1)
+	if i < len(s.Data) && s.Data[i] == '}' {
+		return i + 1, nil
+	}
+	for {
+		if i >= len(s.Data) {
+			return 0, &Error{UnexpectedEnd, i}
+		}
+		if s.Data[i] != '"' {
+			return 0, &Error{Syntax, i}
+		}
+		end, err := s.str(i)
+		if err != nil {
+			return 0, err
+		}
+		if !seen.add(Decode(s.Data[i:end])) {
+			return 0, &Error{DuplicateName, i}
+		}
+		i = s.Space(end)
+		if i >= len(s.Data) {
+			return 0, &Error{UnexpectedEnd, i}
+		}
+		if s.Data[i] != ':' {
+			return 0, &Error{Syntax, i}
+		}
+		end, err = s.value(s.Space(i+1), depth)
+		if err != nil {
+			return 0, err
+		}
+		i, err = s.next(end, '}')
+		if err != nil {
+			return 0, err
+		}
+		if s.Data[i-1] == '}' {
+			return i, nil
+		}
+		i = s.Space(i)
+	}
+}
+
+// nameSet holds the member names of one open object: a stretch of the scanner's stack of names while they are
+// few, and a map from there on, so that an object of very many members is not read in quadratic time.
+type nameSet struct {
+	s    *Scanner
+	base int
+	many map[string]struct{}
+}
+
+const fewNames = 16
+
+func (n *nameSet) add(name []byte) bool {
+	few := n.s.names[n.base:]
+	if n.many == nil && len(few) < fewNames {
+		for _, have := range few {
+			if bytes.Equal(have, name) {
+				return false
+			}
+		}
+		n.s.names = append(n.s.names, name)
+		return true
+	}
+	if n.many == nil {
+		n.many = make(map[string]struct{}, 4*fewNames)
+		for _, have := range few {
+			n.many[string(have)] = struct{}{}
+		}
+	}
+	if _, have := n.many[string(name)]; have {
+		return false
+	}
+	n.many[string(name)] = struct{}{}
+	return true
+}
+
+func (n *nameSet) close() { n.s.names = n.s.names[:n.base] }
+
+// str reads the string whose opening quote is at byte i.
+func (s *Scanner) str(i int) (int, *Error) {
+	data := s.Data
+	for i++; i < len(data); {
+		switch c := data[i]; {
+		case plain[c]:
+			i++
+		case c == '"':
+			return i + 1, nil
+		case c < ' ':
+			return 0, &Error{Syntax, i}
+		case c == '\\':
+			n, err := s.escape(i)
+			if err != nil {
+				return 0, err
+			}
+			i += n
+		default:
+			r, width := utf8.DecodeRune(data[i:])
+			if r == utf8.RuneError && width == 1 && !s.LooseText {
+				if !utf8.FullRune(data[i:]) {
+					return 0, &Error{UnexpectedEnd, i}
+				}
+				return 0, &Error{InvalidUTF8, i}
+			}
+			i += width
+		}
+	}
+	return 0, &Error{UnexpectedEnd, len(data)}
+}
+
+// plain holds the bytes that stand for themselves in a string and are one character.
+var plain = func() (t [256]bool) {
+	for c := ' '; c < utf8.RuneSelf; c++ {
+		t[c] = c != '"' && c != '\\'
+	}
+	return t
+}()
+
+// escape reads the escape whose backslash is at byte i and returns its length: a surrogate pair is one escape.
+func (s *Scanner) escape(i int) (int, *Error) {
+	data := s.Data
+	if i+1 >= len(data) {
+		return 0, &Error{UnexpectedEnd, i + 1}
+	}
+	switch data[i+1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return 2, nil
+	case 'u':
+	default:
+		return 0, &Error{Syntax, i + 1}
+	}
+	for k := i + 2; k < i+6; k++ {
+		if k >= len(data) {
+			return 0, &Error{UnexpectedEnd, k}
+		}
+		if hexValue(data[k]) < 0 {
+			return 0, &Error{Syntax, k}
+		}
+	}
+	r := unit(data[i:])
+	if !utf16.IsSurrogate(r) {
+		return 6, nil
+	}
+	if low := unit(data[i+6:]); utf16.DecodeRune(r, low) != utf8.RuneError {
+		return 12, nil
+	}
+	if s.LooseText {
+		return 6, nil
+	}
+	if rest := data[i+6:]; r < 0xdc00 && len(rest) < 6 && bytes.HasPrefix([]byte(`\u`), rest[:min(2, len(rest))]) {
+		return 0, &Error{UnexpectedEnd, len(data)}
+	}
+	return 0, &Error{LoneSurrogate, i}
+}
+
+// unit returns the UTF-16 code unit of the \uXXXX escape that b starts with, or -1.
+func unit(b []byte) rune {
+	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
+		return -1
+	}
+	r := rune(0)
+	for _, c := range b[2:6] {
+		v := hexValue(c)
+		if v < 0 {
+			return -1
+		}
+		r = r<<4 | v
+	}
+	return r
+}
+
+func hexValue(c byte) rune {
+	switch {
+	case '0' <= c && c <= '9':
+		return rune(c - '0')
+	case 'a' <= c && c <= 'f':
+		return rune(c - 'a' + 10)
+	case 'A' <= c && c <= 'F':
+		return rune(c - 'A' + 10)
+	}
+	return -1
+}
+
+// number reads -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?
+func (s *Scanner) number(i int) (int, *Error) {
+	data := s.Data
+	if data[i] == '-' {
+		i++
+	}
+	var err *Error
+	if i < len(data) && data[i] == '0' {
+		i++
+	} else if i, err = s.digits(i); err != nil {
+		return 0, err
+	}
+	if i < len(data) && data[i] == '.' {
+		if i, err = s.digits(i + 1); err != nil {
+			return 0, err
+		}
+	}
+	if i < len(data) && (data[i] == 'e' || data[i] == 'E') {
+		i++
+		if i < len(data) && (data[i] == '+' || data[i] == '-') {
+			i++
+		}
+		if i, err = s.digits(i); err != nil {
+			return 0, err
+		}
+	}
+	return i, nil
+}
+
+// digits reads one digit or more.
+func (s *Scanner) digits(i int) (int, *Error) {
+	start := i
+	for i < len(s.Data) && '0' <= s.Data[i] && s.Data[i] <= '9' {
+		i++
+	}
+	switch {
+	case i > start:
+		return i, nil
+	case i >= len(s.Data):
+		return 0, &Error{UnexpectedEnd, i}
+	}
+	return 0, &Error{Syntax, i}
+}
+
+// Decode returns the value of an accepted string literal. Without an escape in it that is a part of the literal
+// itself, not a copy. A lone surrogate, which only LooseText accepts, decodes to the three bytes that UTF-8 would
+// have for it and does not allow.
+func Decode(literal []byte) []byte {
+	inside := literal[1 : len(literal)-1]
+	if bytes.IndexByte(inside, '\\') < 0 {
+		return inside
+	}
+	return AppendDecoded(make([]byte, 0, len(inside)), literal)
+}
+
+// AppendDecoded appends the value of an accepted string literal to dst.
+func AppendDecoded(dst, literal []byte) []byte {
+	b := literal[1 : len(literal)-1]
+	for {
+		k := bytes.IndexByte(b, '\\')
+		if k < 0 {
+			return append(dst, b...)
+		}
+		dst = append(dst, b[:k]...)
+		b = b[k:]
+		if b[1] != 'u' {
+			dst = append(dst, unescape[b[1]])
+			b = b[2:]
+			continue
+		}
+		r := unit(b)
+		b = b[6:]
+		if !utf16.IsSurrogate(r) {
+			dst = utf8.AppendRune(dst, r)
+			continue
+		}
+		if pair := utf16.DecodeRune(r, unit(b)); pair != utf8.RuneError {
+			dst = utf8.AppendRune(dst, pair)
+			b = b[6:]
+			continue
+		}
+		dst = append(dst, 0xe0|byte(r>>12), 0x80|byte(r>>6)&0x3f, 0x80|byte(r)&0x3f)
+	}
+}
+
+var unescape = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+
+// AppendCompact appends an accepted value to dst without the white space between its tokens and with each string
+// literal, quotes included, as writeString writes it.
+func AppendCompact(dst, value []byte, writeString func(dst, literal []byte) []byte) []byte {
+	for i := 0; i < len(value); {
+		switch c := value[i]; {
+		case c == '"':
+			end := literalEnd(value, i)
+			dst = writeString(dst, value[i:end])
+			i = end
+		case isSpace(c):
+			i++
+		default:
+			dst = append(dst, c)
+			i++
+		}
+	}
+	return dst
+}
+
+// Keep writes a string literal as it is.
+func Keep(dst, literal []byte) []byte { return append(dst, literal...) }
+
+// literalEnd returns the byte after the accepted string literal at byte i.
+func literalEnd(value []byte, i int) int {
+	for i++; value[i] != '"'; i++ {
+		if value[i] == '\\' {
+			i++
+		}
+	}
+	return i + 1
+}

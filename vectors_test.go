@@ -1,0 +1,106 @@
+package envelope_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/untrusted-context/envelope"
+)
+
+// vector is one scenario of testdata/vectors: a case and what must come of it.
+type vector struct {
+	Name string `json:"name"`
+	Why  string `json:"why"`
+	Case struct {
+		Format            string   `json:"format"`
+		MaxBytes          int      `json:"max_bytes"`
+		MaxItems          int      `json:"max_items"`
+		MaxItemBytes      int      `json:"max_item_bytes"`
+		MinTruncatedBytes int      `json:"min_truncated_bytes"`
+		Scope             string   `json:"scope"`
+		Escape            []string `json:"escape"`
+		Items             []struct {
+			Kind     string          `json:"kind"`
+			Citation json.RawMessage `json:"citation"`
+			Content  string          `json:"content"`
+		} `json:"items"`
+	} `json:"case"`
+	Outcomes []string `json:"outcomes"`
+	Bytes    int      `json:"bytes"`
+	Text     *string  `json:"text"`
+}
+
+// loadVectors returns the scenarios whose file names begin with prefix, of which there must be at least one.
+func loadVectors(t testing.TB, prefix string) []vector {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("testdata", "vectors", prefix+"*.json"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files, "no vectors")
+	vectors := make([]vector, len(files))
+	for i, file := range files {
+		data, err := os.ReadFile(file)
+		require.NoError(t, err)
+		d := json.NewDecoder(strings.NewReader(string(data)))
+		d.DisallowUnknownFields()
+		require.NoError(t, d.Decode(&vectors[i]), file)
+		require.Equal(t, vectors[i].Name+".json", filepath.Base(file))
+	}
+	return vectors
+}
+
+func (v *vector) items() []envelope.Item {
+	items := make([]envelope.Item, len(v.Case.Items))
+	for i, item := range v.Case.Items {
+		items[i] = envelope.Item{Kind: item.Kind, Citation: item.Citation, Content: item.Content}
+	}
+	return items
+}
+
+func (v *vector) budget() envelope.Budget {
+	c := v.Case
+	return envelope.Budget{MaxBytes: c.MaxBytes, MaxItems: c.MaxItems, MaxItemBytes: c.MaxItemBytes, MinTruncatedBytes: c.MinTruncatedBytes}
+}
+
+func outcomesOf(r envelope.Report) []string {
+	names := make([]string, len(r.Items))
+	for i, item := range r.Items {
+		names[i] = item.Outcome.String()
+	}
+	return names
+}
+
+var classes = map[string]envelope.Escape{
+	"controls":  envelope.EscapeControls,
+	"invisible": envelope.EscapeInvisible,
+	"markup":    envelope.EscapeMarkup,
+	"nonascii":  envelope.EscapeNonASCII,
+}
+
+func TestJSONVectors(t *testing.T) {
+	for _, v := range loadVectors(t, "json-") {
+		t.Run(v.Name, func(t *testing.T) {
+			j := envelope.JSON{Scope: v.Case.Scope}
+			for _, class := range v.Case.Escape {
+				require.Contains(t, classes, class)
+				j.Escape |= classes[class]
+			}
+			p, err := j.Render(v.items(), v.budget())
+			require.NoError(t, err)
+			assert.Equal(t, v.Outcomes, outcomesOf(p.Report), v.Why)
+			assert.Equal(t, v.Bytes, p.Report.Bytes)
+			if v.Text == nil {
+				assert.Empty(t, p.Content)
+				return
+			}
+			assert.Equal(t, *v.Text, p.Content, v.Why)
+			_, err = j.Open(p.Content)
+			assert.NoError(t, err)
+		})
+	}
+}
