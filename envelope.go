@@ -73,10 +73,7 @@ func (j JSON) Append(dst []byte, items []Item, b Budget) ([]byte, Report, error)
 	}
 	s := newSelection(items, bounds, j.Scope)
 	out := w.appendOpening(dst)
-	full := len(dst) + bounds.bytes - w.closingBytes() // where the closing has to begin at the latest
-	if full < 0 {
-		full = math.MaxInt
-	}
+	full := endOf(len(dst), bounds.bytes-w.closingBytes()) // where the closing has to begin at the latest
 	for i := range items {
 		c, ok := candidate(&s, w.meter(), i, s.delivered == bounds.items)
 		if !ok {

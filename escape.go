@@ -173,6 +173,14 @@ func (t *escaper) appendString(dst []byte, s string, limit int) (out []byte, n i
 	return dst, n, true
 }
 
+// endOf returns start + n, or the largest int when that is larger still.
+func endOf(start, n int) int {
+	if n > math.MaxInt-start {
+		return math.MaxInt
+	}
+	return start + n
+}
+
 // appendLiteral appends s, which is valid UTF-8, as a JSON string literal.
 func (t *escaper) appendLiteral(dst []byte, s string) []byte {
 	dst, _, _ = t.appendString(append(dst, '"'), s, math.MaxInt)
