@@ -186,7 +186,7 @@ func candidate[M meter](s *selection, m M, i int, full bool) (c citation, render
 	if fresh && !full {
 		return c, true
 	}
-	if bad := m.invalid(item.Content, s.item); bad >= 0 {
+	if _, bad := m.measure(item.Content, s.item); bad >= 0 {
 		if fresh {
 			s.claims.withdraw()
 		}
@@ -277,8 +277,9 @@ type meter interface {
 	fill(dst []byte, s string, size, room int) (out []byte, n, used int, valid bool)
 	// last returns the length of the last piece of s that a cut may remove, and what it costs.
 	last(s string) (n, used, written int)
-	// invalid returns the first byte of invalid UTF-8 in as much of s as could be delivered in size bytes of content, or -1.
-	invalid(s string, size int) int
+	// measure returns how many bytes of content s is, or more than size when it is more, and the first byte of invalid UTF-8 in as
+	// much of s as could be delivered in size bytes, or -1.
+	measure(s string, size int) (used, bad int)
 	// dots returns the ellipsis as it is written.
 	dots() string
 }
@@ -290,7 +291,7 @@ type allowance struct {
 }
 
 // trim appends content, or the longest prefix of it that the allowance has room for and an ellipsis, with every marker
-// in it broken. It returns the outcome and the size of what it delivered or, when that is Malformed, the offset of the first invalid
+// in it broken. What an ellipsis stands for is longer than the ellipsis. It returns the outcome and the size of what it delivered or, when that is Malformed, the offset of the first invalid
 // byte. It reads no more of content than could be delivered.
 func trim[M meter](m M, marks *markers, dst []byte, content string, a allowance) (out []byte, o Outcome, size int) {
 	start := len(dst)
@@ -299,19 +300,27 @@ func trim[M meter](m M, marks *markers, dst []byte, content string, a allowance)
 	if n == len(content) && valid && written+marks.extra(dst[start:]) <= a.whole {
 		return marks.breakFrom(dst, start), Included, used
 	}
-	if bad := m.invalid(content[n:], a.item-used); bad >= 0 {
+	cut, bad := m.measure(content[n:], a.item-used)
+	if bad >= 0 {
 		return dst[:start], Malformed, n + bad
 	}
 	dots := m.dots()
+	back := func() {
+		width, u, w := m.last(content[:n])
+		n, used, written, cut = n-width, used-u, written-w, cut+u
+	}
 	most := marks.longest(dst[start:], a.cut-len(dots))
 	for n > 0 && (used > a.item-len(ellipsis) || written > most) {
-		width, u, w := m.last(content[:n])
-		n, used, written = n-width, used-u, written-w
+		back()
 	}
-	switch {
-	case n == 0:
+	if n == 0 {
 		return dst[:start], NoRoom, 0
-	case used+len(ellipsis) < a.min:
+	}
+	// An ellipsis stands for more than its own length.
+	for n > 0 && cut <= len(ellipsis) {
+		back()
+	}
+	if n == 0 || used+len(ellipsis) < a.min {
 		return dst[:start], TooShort, 0
 	}
 	dst = marks.breakFrom(dst[:start+written], start)

@@ -211,11 +211,12 @@ func (m jsonMeter) last(s string) (n, used, written int) {
 	return n, n, written
 }
 
-func (m jsonMeter) invalid(s string, size int) int {
-	if len(s) > size {
+func (m jsonMeter) measure(s string, size int) (used, bad int) {
+	used = len(s)
+	if used > size {
 		s = s[:cutAt(s, 0, size-len(ellipsis))]
 	}
-	return firstInvalid(s)
+	return used, firstInvalid(s)
 }
 
 func (m jsonMeter) dots() string {
