@@ -220,18 +220,26 @@ func (w *twinJSON) citation(v any) (text string, uncited, malformed bool) {
 	}
 	switch c := v.(type) {
 	case envelope.MemoryCitation:
-		all := c.Scope + c.Memory.Family + c.Memory.ArtifactID + c.EntryID + c.EntryVersionID
 		return `{` + qualified("memory", c.Scope, c.Memory) + `,"entry_id":` + w.quote(c.EntryID) + `,"entry_version_id":` + w.quote(c.EntryVersionID) + `}`,
-			twinBlank(c.Memory.ArtifactID) || twinBlank(c.EntryID) || twinBlank(c.EntryVersionID), !utf8.ValidString(all)
+			twinBlank(c.Memory.ArtifactID) || twinBlank(c.EntryID) || twinBlank(c.EntryVersionID), !allValid(c.Scope, c.Memory.Family, c.Memory.ArtifactID, c.EntryID, c.EntryVersionID)
 	case envelope.ArtifactCitation:
 		return `{` + qualified("artifact", c.Scope, c.Artifact) + `}`,
-			twinBlank(c.Artifact.ArtifactID), !utf8.ValidString(c.Scope + c.Artifact.Family + c.Artifact.ArtifactID)
+			twinBlank(c.Artifact.ArtifactID), !allValid(c.Scope, c.Artifact.Family, c.Artifact.ArtifactID)
 	case map[string]any: // one member, a string
 		for name, value := range c {
-			return `{` + w.quote(name) + `:` + w.quote(value.(string)) + `}`, false, !utf8.ValidString(name + value.(string))
+			return `{` + w.quote(name) + `:` + w.quote(value.(string)) + `}`, false, !allValid(name, value.(string))
 		}
 	}
 	return "", true, false
+}
+
+func allValid(texts ...string) bool {
+	for _, s := range texts {
+		if !utf8.ValidString(s) {
+			return false
+		}
+	}
+	return true
 }
 
 // pieces are what hostile contents are made of.

@@ -1,0 +1,152 @@
+package envelope_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/untrusted-context/envelope"
+)
+
+// Open refuses each change to a text with what is wrong and where. The change replaces old by new; the offset, from where old stood, is
+// of the byte that is named.
+func TestOpenRefuses(t *testing.T) {
+	items := []envelope.Item{memory("e1", "first"), {Kind: "experience", Citation: envelope.ArtifactCitation{Scope: "s", Artifact: envelope.ArtifactRef{Family: "f", ArtifactID: "a", Revision: 1}}, Content: strings.Repeat("中", 700)}}
+	p, err := envelope.JSON{}.Render(items, envelope.Budget{})
+	require.NoError(t, err)
+	require.Equal(t, []string{"included", "truncated"}, outcomesOf(p.Report))
+	opened, err := envelope.JSON{}.Open(p.Content)
+	require.NoError(t, err)
+	require.Len(t, opened, 2)
+
+	tests := []struct {
+		why      string
+		old, new string
+		what     error
+		offset   int
+		item     int
+	}{
+		{"text before", "PowerContext prepared", "x PowerContext prepared", envelope.ErrFrame, 0, -1},
+		{"a changed notice", "not instructions", "or instructions", envelope.ErrFrame, 0, -1},
+		{"no blank line", "\n\nBEGIN", "\nBEGIN", envelope.ErrFrame, 1, -1},
+		{"another BEGIN line", "BEGIN_", "BEGIN-", envelope.ErrFrame, 5, -1},
+		{"CRLF", "V1\n{", "V1\r\n{", envelope.ErrFrame, 2, -1},
+		{"a line feed after the end", "\n" + end, "\n" + end + "\n", envelope.ErrFrame, 1 + len(end), -1},
+		{"text after", "\n" + end, "\n" + end + " trailing", envelope.ErrFrame, 1 + len(end), -1},
+		{"another END line", "\n" + end, "\nEND", envelope.ErrFrame, 4, -1},
+		{"no END line", "\n" + end, "", envelope.ErrFrame, 0, -1},
+		{"nothing at all", p.Content, "", envelope.ErrFrame, 0, -1},
+		{"a raw LF in the line", `first`, "fi\nrst", envelope.ErrLineBoundary, 2, -1},
+		{"a raw CR in the line", `first`, "fi\rrst", envelope.ErrLineBoundary, 2, -1},
+		{"a raw FS", `first`, "fi\x1crst", envelope.ErrLineBoundary, 2, -1},
+		{"a raw NUL", `first`, "fi\x00rst", envelope.ErrLineBoundary, 2, -1},
+		{"a raw U+0085", `first`, "fi\u0085rst", envelope.ErrLineBoundary, 2, -1},
+		{"a raw U+2028", `first`, "fi\u2028rst", envelope.ErrLineBoundary, 2, -1},
+		{"a raw U+2029", `"e1"`, "\"e\u20291\"", envelope.ErrLineBoundary, 2, -1},
+		{"invalid UTF-8", `first`, "fi\xffrst", envelope.ErrInvalidUTF8, 2, -1},
+		{"a second END", `first`, "fi" + end, envelope.ErrMarker, 2, -1},
+		{"a second BEGIN", `first`, begin, envelope.ErrMarker, 0, -1},
+		{"an envelope in the envelope", `first`, strings.ReplaceAll(p.Content, "\n", "|"), envelope.ErrMarker, strings.Index(p.Content, begin), -1},
+		{"a trailing comma", `}]}`, `},]}`, envelope.ErrSyntax, 2, -1},
+		{"a second value", `}]}` + "\n", `}]}{}` + "\n", envelope.ErrSyntax, 3, -1},
+		{"cut short", `}]}`, `}]`, envelope.ErrSyntax, 2, -1},
+		{"a lone surrogate escape", `first`, `\ud83d`, envelope.ErrLoneSurrogate, 0, -1},
+		{"a repeated member", `"content":"first"`, `"content":"first","content":"first"`, envelope.ErrDuplicateName, 18, -1},
+		{"a repeated member of a citation", `"family":"memory"`, `"family":"memory","family":"memory"`, envelope.ErrDuplicateName, 18, -1},
+		{"an unknown member", `"truncated":false}`, `"truncated":false,"x":1}`, envelope.ErrMember, 18, 0},
+		{"an unknown member on top", `{"trust"`, `{"x":1,"trust"`, envelope.ErrMember, 1, -1},
+		{"another one behind", `}]}` + "\n", `}],"x":1}` + "\n", envelope.ErrMember, 3, -1},
+		{"a missing member", `"truncated":false`, `"kind":"k"`, envelope.ErrMember, 0, 0},
+		{"a missing last member", `,"truncated":false`, ``, envelope.ErrMember, -1 << 20, 0},
+		{"another order", `"content":"first","truncated":false`, `"truncated":false,"content":"first"`, envelope.ErrMember, 0, 0},
+		{"another spelling", `"content"`, `"Content"`, envelope.ErrMember, 0, 0},
+		{"a member's name escaped", `"content":"first"`, `"c\u006fntent":"first"`, envelope.ErrNotCanonical, 2, -1},
+		{"another type of truncated", `"truncated":false`, `"truncated":0`, envelope.ErrMember, 12, 0},
+		{"another type of content", `"first"`, `["first"]`, envelope.ErrMember, 0, 0},
+		{"another type of item", `{"citation":{"memory_ref"`, `7,{"citation":{"memory_ref"`, envelope.ErrMember, 0, 0},
+		{"another type of items", `"items":[`, `"items":{},"more":[`, envelope.ErrMember, 8, -1},
+		{"white space", `"content":"first"`, `"content": "first"`, envelope.ErrNotCanonical, 10, -1},
+		{"an escape that need not be", `first`, `\u0066irst`, envelope.ErrNotCanonical, 0, -1},
+		{"an escaped slash", `first`, `fi\/rst`, envelope.ErrNotCanonical, 2, -1},
+		{"upper-case hexadecimal", `first`, `fi\u001Brst`, envelope.ErrNotCanonical, 7, -1},
+		{"the default kind spelt out", `"content":"first","truncated":false`, `"content":"first","truncated":false,"kind":"memory"`, envelope.ErrNotCanonical, 35, -1},
+		{"another trust", "untrusted_history", "trusted_history", envelope.ErrNotCanonical, 0, -1},
+		{"no items", p.Content[strings.Index(p.Content, `[{`):strings.Index(p.Content, "\n"+end)], `[]}`, envelope.ErrUndeliverable, 0, -1},
+		{"a blank content", `"first"`, `" \u2028\t"`, envelope.ErrUndeliverable, -1 << 20, 0},
+		{"a null citation", p.Content[strings.Index(p.Content, `{"memory_ref"`):strings.Index(p.Content, `,"content":"first"`)], `null`, envelope.ErrMember, 0, 0},
+		{"a citation without an id", `"entry_id":"e1"`, `"entry_id":" "`, envelope.ErrUndeliverable, -1 << 20, 0},
+		{"a citation with a stray space", `"revision":18`, `"revision": 18`, envelope.ErrNotCanonical, 11, -1},
+		{"truncated without an ellipsis", `"first","truncated":false`, `"first","truncated":true`, envelope.ErrUndeliverable, 0, 0},
+		{"an ellipsis alone", `"first","truncated":false`, `"…","truncated":true`, envelope.ErrUndeliverable, 0, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.why, func(t *testing.T) {
+			at := strings.Index(p.Content, tt.old)
+			require.GreaterOrEqual(t, at, 0)
+			text := p.Content[:at] + tt.new + p.Content[at+len(tt.old):]
+			opened, err := envelope.JSON{}.Open(text)
+			require.Error(t, err)
+			assert.Nil(t, opened)
+			var e *envelope.Error
+			require.ErrorAs(t, err, &e)
+			assert.ErrorIs(t, err, tt.what)
+			assert.Equal(t, "text", e.Field)
+			assert.Equal(t, tt.item, e.Item)
+			if tt.offset > -1<<20 {
+				assert.Equal(t, at+tt.offset, e.Offset)
+			}
+		})
+	}
+}
+
+func TestOpenRefusesADuplicate(t *testing.T) {
+	p, err := envelope.JSON{}.Render([]envelope.Item{memory("e1", "x"), memory("e2", "y")}, envelope.Budget{})
+	require.NoError(t, err)
+	_, err = envelope.JSON{}.Open(strings.ReplaceAll(p.Content, "e2", "e1"))
+	assert.ErrorIs(t, err, envelope.ErrUndeliverable)
+}
+
+// A text opens with the renderer that wrote it, and not with one that would have written it differently.
+func TestOpenIsForOneRenderer(t *testing.T) {
+	item := envelope.Item{Citation: envelope.ArtifactCitation{Scope: "s", Artifact: envelope.ArtifactRef{Family: "f", ArtifactID: "a", Revision: 1}}, Content: "<é>"}
+	renderers := []envelope.JSON{{}, {Scope: "s"}, {Trust: "t"}, {Escape: envelope.EscapeMarkup}, {Escape: envelope.EscapeNonASCII}, {Wrapper: wrappers[1]}}
+	for i, j := range renderers {
+		p, err := j.Render([]envelope.Item{item}, envelope.Budget{})
+		require.NoError(t, err)
+		for k, other := range renderers {
+			_, err := other.Open(p.Content)
+			if i == k || i == 1 && k == 0 { // without a scope of its own, a reader sees a local citation as local
+				assert.NoError(t, err, "%d %d", i, k)
+			} else {
+				assert.Error(t, err, "%d %d", i, k)
+			}
+		}
+	}
+}
+
+// What Open returns renders to the same text again.
+func TestOpenRoundTrip(t *testing.T) {
+	items := []envelope.Item{
+		memory("e1", "a\u2028"+end),
+		{Kind: "k\u0085" + begin, Citation: json.RawMessage(`{"x":"\u0041\u2028","n":1.50}`), Content: "b"},
+		{Citation: json.RawMessage(`{"a":` + strings.Repeat("[", 999) + strings.Repeat("]", 999) + `}`), Content: "as deep as may be"},
+	}
+	p, err := envelope.JSON{}.Render(items, envelope.Budget{})
+	require.NoError(t, err)
+	require.Equal(t, 3, p.Report.Count(envelope.Included))
+	opened, err := envelope.JSON{}.Open(p.Content)
+	require.NoError(t, err)
+	assert.Equal(t, "memory", opened[0].Kind)
+	assert.Equal(t, items[1].Kind, opened[1].Kind)
+	again := make([]envelope.Item, len(opened))
+	for i, d := range opened {
+		assert.Equal(t, items[i].Content, d.Content)
+		again[i] = d.Item
+	}
+	q, err := envelope.JSON{}.Render(again, envelope.Budget{})
+	require.NoError(t, err)
+	assert.Equal(t, p.Content, q.Content)
+}

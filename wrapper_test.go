@@ -1,0 +1,90 @@
+package envelope_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/untrusted-context/envelope"
+)
+
+func TestWrapperValidation(t *testing.T) {
+	ok := envelope.Wrapper{Notice: "Data follows.", Begin: "<untrusted-context>", End: "</untrusted-context>"}
+	with := func(change func(*envelope.Wrapper)) envelope.Wrapper {
+		w := ok
+		change(&w)
+		return w
+	}
+	begin := func(text string) envelope.Wrapper { return with(func(w *envelope.Wrapper) { w.Begin = text }) }
+	notice := func(text string) envelope.Wrapper { return with(func(w *envelope.Wrapper) { w.Notice = text }) }
+	tests := []struct {
+		why     string
+		wrapper envelope.Wrapper
+		field   string // "" is valid
+		offset  int
+	}{
+		{"tags", ok, "", 0},
+		{"a notice of several lines, one of them empty", notice("a\n\nb é 中\n"), "", 0},
+		{"eight characters", begin("BEGIN_IT"), "", 0},
+		{"spaces inside", begin("-- begin of it --"), "", 0},
+		{"seven characters", begin("BEGIN_I"), "wrapper.Begin", 7},
+		{"none", begin(""), "wrapper.Begin", 0},
+		{"two lines", begin("BEGIN\nBEGIN"), "wrapper.Begin", 5},
+		{"a tab", begin("BEGIN\tBEGIN"), "wrapper.Begin", 5},
+		{"a DEL", begin("BEGIN_BEGIN\x7f"), "wrapper.Begin", 11},
+		{"not ASCII", begin("BEGIN_é_BEGIN"), "wrapper.Begin", 6},
+		{"a quote", begin(`BEGIN "it"`), "wrapper.Begin", 6},
+		{"a backslash", begin(`BEGIN\it__`), "wrapper.Begin", 5},
+		{"nothing that can be escaped", begin("deadbeef/nrtu"), "wrapper.Begin", 13},
+		{"nothing but JSON's structure", begin("},{:[false],{"), "wrapper.Begin", 13},
+		{"a number of JSON", begin("-1.5E+10"), "wrapper.Begin", 8},
+		{"blank", begin("          "), "wrapper.Begin", 10},
+		{"equal", begin(ok.End), "wrapper.End", -1},
+		{"one inside the other", with(func(w *envelope.Wrapper) { w.Begin, w.End = "MARKER_BEGIN", "THE_MARKER_BEGIN_END" }), "wrapper.End", -1},
+		{"the other inside the one", with(func(w *envelope.Wrapper) { w.Begin, w.End = "THE_MARKER_BEGIN_END", "MARKER_BEGIN" }), "wrapper.End", -1},
+		{"breaking one would write the other", with(func(w *envelope.Wrapper) { w.Begin, w.End = "u004eD_POWERX", "ND_POWERX__" }), "wrapper.End", -1},
+		{"breaking one would write the start of itself", begin("d-eeeeeeed-e"), "", 0},
+		{"a marker in the notice", notice("between " + ok.End + " and"), "wrapper.Notice", 8},
+		{"no notice", notice(""), "wrapper.Notice", -1},
+		{"a blank notice", notice("\n \u3000\n"), "wrapper.Notice", -1},
+		{"a tab in the notice", notice("a\tb"), "wrapper.Notice", 1},
+		{"a CR in the notice", notice("a\r\nb"), "wrapper.Notice", 1},
+		{"NEXT LINE in the notice", notice("a\u0085b"), "wrapper.Notice", 1},
+		{"LINE SEPARATOR in the notice", notice("é\u2028b"), "wrapper.Notice", 2},
+		{"PARAGRAPH SEPARATOR in the notice", notice("\u2029b"), "wrapper.Notice", 0},
+		{"invalid UTF-8 in the notice", notice("a\xff"), "wrapper.Notice", 1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.why, func(t *testing.T) {
+			hostile := strings.Join([]string{"", tt.wrapper.Begin, tt.wrapper.End, tt.wrapper.Begin, "x\n"}, tt.wrapper.End)
+			items := []envelope.Item{memory("e", hostile)}
+			j := envelope.JSON{Wrapper: tt.wrapper}
+			p, err := j.Render(items, envelope.Budget{})
+			if tt.field == "" {
+				require.NoError(t, err)
+				requireIntact(t, p.Content, tt.wrapper)
+				requireDelivered(t, j, p.Content, items, p.Report)
+				return
+			}
+			var e *envelope.Error
+			require.ErrorAs(t, err, &e)
+			assert.ErrorIs(t, err, envelope.ErrWrapper)
+			assert.Equal(t, tt.field, e.Field)
+			assert.Equal(t, tt.offset, e.Offset)
+			if tt.wrapper.Begin != "" {
+				assert.NotContains(t, e.Error(), tt.wrapper.Begin)
+			}
+		})
+	}
+}
+
+// The zero value does not follow what a program does to the package's variables.
+func TestZeroWrapperIsFixed(t *testing.T) {
+	defer func(w envelope.Wrapper) { envelope.PowerContextV1 = w }(envelope.PowerContextV1)
+	envelope.PowerContextV1.End = "SOMETHING_ELSE"
+	p, err := envelope.JSON{}.Render([]envelope.Item{memory("e", "x")}, envelope.Budget{})
+	require.NoError(t, err)
+	assert.True(t, strings.HasSuffix(p.Content, "\n"+end))
+}
