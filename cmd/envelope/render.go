@@ -1,0 +1,137 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/untrusted-context/envelope"
+)
+
+func render(args []string, s streams) (int, error) {
+	f := flag.NewFlagSet("render", flag.ContinueOnError)
+	var (
+		format   = formatFlag("json")
+		budget   envelope.Budget
+		j        envelope.JSON
+		escape   escapeFlag
+		prepared = f.Bool("prepared", false, "write the response of four members that carries the text to a host")
+		report   = f.String("report", "", "write a JSON report on each item to this `file`")
+	)
+	f.Var(&format, "format", "the rendering: json")
+	f.IntVar(&budget.MaxBytes, "max-bytes", 0, "at most so many bytes of text (0: 8000, -1: no bound)")
+	f.IntVar(&budget.MaxItems, "max-items", 0, "at most so many items (0: 8, -1: no bound)")
+	f.IntVar(&budget.MaxItemBytes, "max-item-bytes", 0, "at most so many bytes of one content (0: 2000, -1: no bound)")
+	f.IntVar(&budget.MinTruncatedBytes, "min-truncated-bytes", 0, "at least so many bytes of a content that is cut (0: 64, -1: no minimum)")
+	f.StringVar(&j.Scope, "scope", "", "write citations in this scope without it")
+	f.Var(&escape, "escape", "escape these `classes` too: controls,invisible,markup,nonascii")
+	file, err := parse(f, args, s)
+	if err != nil {
+		return failed, err
+	}
+	j.Escape = escape.classes
+	data, err := input(file, s)
+	if err != nil {
+		return failed, err
+	}
+	items, err := readItems(data)
+	if err != nil {
+		return failed, err
+	}
+	p, err := j.Render(items, budget)
+	if err != nil {
+		return failed, err
+	}
+	out := []byte(p.Content)
+	if *prepared {
+		if out, err = p.MarshalJSON(); err != nil {
+			return failed, err
+		}
+	}
+	if *report != "" {
+		if err := writeReport(*report, p.Report); err != nil {
+			return failed, printable(err)
+		}
+	}
+	if len(out) > 0 {
+		if _, err := s.out.Write(append(out, '\n')); err != nil {
+			return failed, printable(err)
+		}
+	}
+	if !p.Ready() {
+		return nothing, errors.New("nothing could be delivered: " + summary(p.Report))
+	}
+	if p.Report.Count(envelope.Malformed) > 0 {
+		return done, oneLine(p.Report.Err())
+	}
+	return done, nil
+}
+
+// oneLine is the joined errors on one line.
+func oneLine(err error) error {
+	return errors.New(strings.ReplaceAll(err.Error(), "\nenvelope: ", "; "))
+}
+
+// summary says what became of the items, and where the malformed ones are.
+func summary(r envelope.Report) string {
+	if len(r.Items) == 0 {
+		return "no items"
+	}
+	var parts []string
+	for o := envelope.Included; o <= envelope.NoRoom; o++ {
+		if n := r.Count(o); n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, o))
+		}
+	}
+	text := strings.Join(parts, ", ")
+	if err := r.Err(); err != nil {
+		text += ": " + strings.TrimPrefix(oneLine(err).Error(), "envelope: ")
+	}
+	return text
+}
+
+type itemReport struct {
+	Index          int    `json:"index"`
+	Outcome        string `json:"outcome"`
+	SourceBytes    int    `json:"source_bytes"`
+	DeliveredBytes int    `json:"delivered_bytes"`
+	Error          string `json:"error,omitempty"`
+}
+
+// writeReport writes the report to file, whole or not at all.
+func writeReport(file string, r envelope.Report) error {
+	report := struct {
+		Bytes int          `json:"bytes"`
+		Items []itemReport `json:"items"`
+	}{r.Bytes, make([]itemReport, len(r.Items))}
+	for i, item := range r.Items {
+		report.Items[i] = itemReport{i, item.Outcome.String(), item.SourceBytes, item.DeliveredBytes, ""}
+		if item.Err != nil {
+			report.Items[i].Error = item.Err.Error()
+		}
+	}
+	data, err := json.MarshalIndent(report, "", "  ")
+	if err != nil {
+		return err
+	}
+	data = append(data, '\n')
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
+		return os.WriteFile(file, data, 0o600) // a device or a pipe
+	}
+	temp, err := os.CreateTemp(filepath.Dir(file), ".report-*")
+	if err != nil {
+		return err
+	}
+	_, err = temp.Write(data)
+	if err = errors.Join(err, temp.Close()); err == nil {
+		err = os.Rename(temp.Name(), file)
+	}
+	if err != nil {
+		_ = os.Remove(temp.Name())
+	}
+	return err
+}
