@@ -317,6 +317,9 @@ func randomCase(rng *rand.Rand) (envelope.JSON, []envelope.Item, envelope.Budget
 		default:
 			item.Citation = envelope.MemoryCitation{Scope: pick("", "s", "t"), Memory: envelope.ArtifactRef{Family: "m", ArtifactID: id(), Revision: 1}, EntryID: id(), EntryVersionID: pick("v", "w")}
 		}
+		if i > 0 && rng.IntN(6) == 0 {
+			item.Kind, item.Citation = items[i-1].Kind, items[i-1].Citation
+		}
 		item.Content = hostile(rng, parts, 12)
 		size += rng.IntN(150 + 3*len(item.Content))
 	}

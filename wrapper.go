@@ -87,12 +87,16 @@ func breakable(marker string) int {
 // escapeWrites reports whether breaking one marker could complete the other, which would then begin inside the new escape.
 func escapeWrites(broken, other string) bool {
 	k := breakable(broken)
-	written := string(appendUnit(nil, uint16(broken[k])))[1:]
-	for i := range written {
-		if rest, ok := strings.CutPrefix(other, written[i:]); ok {
-			if after := broken[k+1:]; strings.HasPrefix(rest, after) || strings.HasPrefix(after, rest) {
-				return true
-			}
+	after := broken[k+1:]
+	var buf [unitBytes]byte
+	written := appendUnit(buf[:0], uint16(broken[k]))
+	for i := 1; i < len(written); i++ {
+		n := len(written) - i
+		if len(other) < n || other[:n] != string(written[i:]) {
+			continue
+		}
+		if rest := other[n:]; strings.HasPrefix(rest, after) || strings.HasPrefix(after, rest) {
+			return true
 		}
 	}
 	return false
