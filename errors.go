@@ -22,6 +22,8 @@ var (
 	ErrFrame         = errors.New("the notice, a marker or the space between them is not as written")
 	ErrMarker        = errors.New("a marker stands where it must not")
 	ErrLineBoundary  = errors.New("a character that some reader takes for the end of a line")
+	ErrHidden        = errors.New("a character that the renderer shows as an escape")
+	ErrStructure     = errors.New("a line that the renderer does not write there")
 	ErrMember        = errors.New("a member is missing, unknown or out of order")
 	ErrUndeliverable = errors.New("an item that the renderer would not deliver")
 	ErrNotCanonical  = errors.New("not the bytes that the renderer writes")

@@ -25,7 +25,13 @@ type vector struct {
 		MinTruncatedBytes int      `json:"min_truncated_bytes"`
 		Scope             string   `json:"scope"`
 		Escape            []string `json:"escape"`
-		Items             []struct {
+		Show              []string `json:"show"`
+		Sections          []struct {
+			Kind  string `json:"kind"`
+			Title string `json:"title"`
+			Limit int    `json:"limit"`
+		} `json:"sections"`
+		Items []struct {
 			Kind     string          `json:"kind"`
 			Citation json.RawMessage `json:"citation"`
 			Content  string          `json:"content"`
@@ -101,6 +107,32 @@ func TestJSONVectors(t *testing.T) {
 			assert.Equal(t, *v.Text, p.Content, v.Why)
 			_, err = j.Open(p.Content)
 			assert.NoError(t, err)
+		})
+	}
+}
+
+func TestMarkdownVectors(t *testing.T) {
+	shows := map[string]envelope.Show{"confidence": envelope.ShowConfidence, "recall_rank": envelope.ShowRank}
+	for _, v := range loadVectors(t, "md-") {
+		t.Run(v.Name, func(t *testing.T) {
+			m := envelope.Markdown{Scope: v.Case.Scope, Sections: []envelope.Section{}}
+			for _, s := range v.Case.Sections {
+				m.Sections = append(m.Sections, envelope.Section{Kind: s.Kind, Title: s.Title, Limit: s.Limit})
+			}
+			for _, show := range v.Case.Show {
+				require.Contains(t, shows, show)
+				m.Show |= shows[show]
+			}
+			p, err := m.Render(v.items(), v.budget())
+			require.NoError(t, err)
+			assert.Equal(t, v.Outcomes, outcomesOf(p.Report), v.Why)
+			assert.Equal(t, v.Bytes, p.Report.Bytes)
+			if v.Text == nil {
+				assert.Empty(t, p.Content)
+				return
+			}
+			assert.Equal(t, *v.Text, p.Content, v.Why)
+			assert.NoError(t, m.Check(p.Content))
 		})
 	}
 }

@@ -1,0 +1,376 @@
+package envelope
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/untrusted-context/envelope/internal/strictjson"
+)
+
+// Check reports whether text is intact as every line reader sees it: whether it is a text that [Markdown.Append] of the same
+// renderer can produce from some items and with some budget. The frame stands where it belongs and once; every line is of a kind that
+// the renderer writes, where it writes it; no character stands raw that it would have made visible. The error is an *[Error] that says
+// what is wrong at which byte.
+//
+// It says nothing about where the items are from, and returns none: rendered Markdown is for reading.
+func (m Markdown) Check(text string) error {
+	w, err := m.writer()
+	if err != nil {
+		return err
+	}
+	opening := string(w.appendOpening(nil)) + blockEnd
+	if at := difference(opening, text[:min(len(opening), len(text))]); at >= 0 {
+		return openError(ErrFrame, at)
+	}
+	sections, closed := strings.CutSuffix(text[len(opening):], blockEnd+w.wrapper.End)
+	if !closed {
+		at := strings.Index(text, blockEnd+w.wrapper.End) + len(blockEnd) + len(w.wrapper.End)
+		if at < len(opening) {
+			at = len(text)
+		}
+		return openError(ErrFrame, at)
+	}
+	if at, what := w.textFault(sections); what != nil {
+		return openError(what, len(opening)+at)
+	}
+	c := checker{w: &w, text: sections, base: len(opening)}
+	if fault := c.sections(); fault != nil {
+		return fault
+	}
+	return nil
+}
+
+// textFault returns the first thing that stands nowhere between the markers.
+func (w *markdownWriter) textFault(text string) (at int, what error) {
+	for i, r := range text {
+		switch {
+		case r == '\n':
+		case r == utf8.RuneError && !strings.HasPrefix(text[i:], "\ufffd"):
+			return i, ErrInvalidUTF8
+		case r == '\u2028' || r == '\u2029' || '\v' <= r && r <= '\r' || '\x1c' <= r && r <= '\x1e' || r == '\u0085':
+			return i, ErrLineBoundary
+		case w.display.hidden(r):
+			return i, ErrHidden
+		}
+	}
+	if s := w.markers.search([]byte(text)); s.next() {
+		return s.start, ErrMarker
+	}
+	return 0, nil
+}
+
+// checker reads the lines between the markers, one after the other.
+type checker struct {
+	w    *markdownWriter
+	text string // what is still to be read
+	base int    // the offset of text in the whole
+	done bool   // the last line has been read
+}
+
+// line returns the next line without reading it.
+func (c *checker) line() string {
+	line, _, _ := strings.Cut(c.text, "\n")
+	return line
+}
+
+func (c *checker) next() {
+	_, rest, more := strings.Cut(c.text, "\n")
+	c.base += len(c.text) - len(rest)
+	c.text, c.done = rest, !more
+}
+
+// read reads the next line if it is the one that is wanted.
+func (c *checker) read(want string) bool {
+	if c.done || c.line() != want {
+		return false
+	}
+	c.next()
+	return true
+}
+
+// fault is that the next line is not one that the renderer writes there.
+func (c *checker) fault() *Error { return openError(ErrStructure, c.base) }
+
+func (c *checker) sections() *Error {
+	for k := range c.w.sections {
+		section := &c.w.sections[k]
+		if !c.read(sectionHeading + string(appendTitle(nil, section))) {
+			continue
+		}
+		if !c.read("") {
+			return c.fault()
+		}
+		if err := c.items(section); err != nil {
+			return err
+		}
+		if c.done {
+			return nil
+		}
+	}
+	return c.fault()
+}
+
+// items reads the items of a section, of which there is at least one.
+func (c *checker) items(section *Section) *Error {
+	heading := itemHeading + string(appendTitle(nil, section)) + " "
+	seen := map[string]bool{}
+	rank := 0
+	for number := 1; number == 1 || strings.HasPrefix(c.line(), itemHeading); number++ {
+		if section.Limit > 0 && number > section.Limit || !c.read(heading+strconv.Itoa(number)) || !c.read("") {
+			return c.fault()
+		}
+		start := c.base
+		citation, truncated, err := c.metadata(&rank)
+		if err != nil {
+			return err
+		}
+		if seen[citation] {
+			return openError(ErrUndeliverable, start)
+		}
+		seen[citation] = true
+		if err := c.body(truncated); err != nil {
+			return err
+		}
+		if c.done {
+			return nil
+		}
+		if !c.read("") {
+			return c.fault()
+		}
+	}
+	return nil
+}
+
+// metadata reads the lines before the body, and the empty one behind them.
+func (c *checker) metadata(rank *int) (citation string, truncated bool, err *Error) {
+	var lines []string
+	var starts []int
+	for !c.done && strings.HasPrefix(c.line(), indent) {
+		lines, starts = append(lines, c.line()), append(starts, c.base)
+		c.next()
+	}
+	wrong := func(k int) (string, bool, *Error) {
+		if k >= 0 && k < len(starts) {
+			return "", false, openError(ErrStructure, starts[k])
+		}
+		return "", false, c.fault()
+	}
+	last := len(lines) - 1
+	if last < 0 || lines[last] != truncatedLine+"no" && lines[last] != truncatedLine+"yes" {
+		return wrong(last)
+	}
+	truncated = lines[last] == truncatedLine+"yes"
+	last--
+	if c.w.show&ShowRank != 0 {
+		n, ok := 0, false
+		if last >= 0 {
+			n, ok = decimal(lines[last], c.w.broken(indent+"Recall rank: "))
+		}
+		if !ok || n <= *rank {
+			return wrong(last)
+		}
+		*rank = n
+		last--
+	}
+	if c.w.show&ShowConfidence != 0 {
+		if last < 0 || lines[last] != c.w.broken(indent+"Confidence: unknown (not assessed)") {
+			return wrong(last)
+		}
+		last--
+	}
+	lines = lines[:last+1]
+	if k := c.w.citationFault(lines); k >= 0 {
+		return wrong(k)
+	}
+	if !c.read("") {
+		return "", false, c.fault()
+	}
+	return strings.Join(lines, "\n"), truncated, nil
+}
+
+// broken is a text of the renderer's own with the markers in it broken, as in the items.
+func (w *markdownWriter) broken(text string) string {
+	return string(w.markers.breakFrom([]byte(text), 0))
+}
+
+// decimal reads a positive number as the renderer writes it, behind a prefix.
+func decimal(line, prefix string) (int, bool) {
+	digits, ok := strings.CutPrefix(line, prefix)
+	n, err := strconv.Atoi(digits)
+	return n, ok && err == nil && n > 0 && strconv.Itoa(n) == digits
+}
+
+// citationFault returns the first of the lines that is not as appendCitation writes a citation, or -1.
+func (w *markdownWriter) citationFault(lines []string) int {
+	c, k := w.readCitation(lines)
+	if k >= 0 {
+		return k
+	}
+	written := strings.Split(strings.TrimPrefix(w.broken(string(w.appendCitation(nil, &c))), "\n"), "\n")
+	if len(lines) == 0 {
+		written = written[:0]
+	}
+	for k := range max(len(written), len(lines)) {
+		if k >= len(written) || k >= len(lines) || written[k] != lines[k] {
+			return min(k, len(lines)-1)
+		}
+	}
+	return -1
+}
+
+// readCitation reads the lines as those of one of this package's citations or, failing that, of any other. It returns the
+// line that is neither, or -1.
+func (w *markdownWriter) readCitation(lines []string) (citation, int) {
+	if c, ok := w.ownCitation(lines); ok {
+		return c, -1
+	}
+	object := []byte("{")
+	for k, line := range lines {
+		if k > 0 {
+			object = append(object, ',')
+		}
+		r := lineReader{rest: strings.TrimPrefix(line, indent)}
+		object = append(append(object, r.name(": ")...), ':')
+		object = append(object, r.value()...)
+		if r.bad {
+			return citation{}, k
+		}
+	}
+	c, err := objectCitation(json.RawMessage(append(object, '}')))
+	if err != nil || c.form != objectForm {
+		return citation{}, max(len(lines)-1, 0)
+	}
+	return c, -1
+}
+
+func (w *markdownWriter) ownCitation(lines []string) (c citation, ok bool) {
+	c.form = artifactForm
+	if len(lines) > 0 {
+		if r := (lineReader{rest: lines[0]}); r.skip(w.broken(indent + "Scope: ")) {
+			if c.scope = r.text(); r.bad || r.rest != "" || c.scope == "" {
+				return c, false
+			}
+			lines = lines[1:]
+		}
+	}
+	if c.scope == w.scope {
+		c.scope = ""
+	}
+	if len(lines) == 0 || len(lines) > 2 {
+		return c, false
+	}
+	r := lineReader{rest: lines[0]}
+	r.must(w.broken(indent + "Artifact: family="))
+	c.ref.Family = r.text()
+	r.must(", id=")
+	c.ref.ArtifactID = r.text()
+	r.must(", revision=")
+	revision, err := strconv.ParseInt(r.rest, 10, 64)
+	c.ref.Revision = revision
+	if len(lines) == 2 {
+		c.form = memoryForm
+		entry := lineReader{rest: lines[1]}
+		entry.must(w.broken(indent + "Entry: id="))
+		c.entry = entry.text()
+		entry.must(", version=")
+		c.version = entry.text()
+		r.bad = r.bad || entry.bad || entry.rest != ""
+	}
+	return c, !r.bad && err == nil && !c.lacksID()
+}
+
+// lineReader reads a line of metadata from the left. Once something was not there, it is bad.
+type lineReader struct {
+	rest string
+	bad  bool
+}
+
+func (r *lineReader) skip(text string) bool {
+	rest, ok := strings.CutPrefix(r.rest, text)
+	if ok {
+		r.rest = rest
+	}
+	return ok
+}
+
+func (r *lineReader) must(text string) { r.bad = !r.skip(text) || r.bad }
+
+// json reads a JSON value.
+func (r *lineReader) json() string {
+	s := strictjson.Scanner{Data: []byte(r.rest)}
+	end, fault := s.Value(0)
+	if fault != nil {
+		r.bad = true
+		return "null"
+	}
+	value := r.rest[:end]
+	r.rest = r.rest[end:]
+	return value
+}
+
+// text reads a JSON string and decodes it.
+func (r *lineReader) text() string {
+	if !strings.HasPrefix(r.rest, `"`) {
+		r.bad = true
+		return ""
+	}
+	return string(strictjson.Decode([]byte(r.json())))
+}
+
+// name reads a member's name and what stands between it and the value, and returns it as a JSON string.
+func (r *lineReader) name(end string) string {
+	if strings.HasPrefix(r.rest, `"`) {
+		name := r.json()
+		r.must(end)
+		return name
+	}
+	name, rest, ok := strings.Cut(r.rest, end)
+	r.bad = r.bad || !ok
+	r.rest = rest
+	return `"` + name + `"` // a marker in it is broken with an escape that is JSON's
+}
+
+// value reads a member's value, JSON or the members of an object, to the end of the line.
+func (r *lineReader) value() string {
+	whole := *r
+	if value := whole.json(); !whole.bad && whole.rest == "" {
+		*r = whole
+		return value
+	}
+	object := "{"
+	for r.rest != "" && !r.bad {
+		if object != "{" {
+			r.must(", ")
+			object += ","
+		}
+		object += r.name("=") + ":" + r.json()
+	}
+	r.bad = r.bad || object == "{"
+	return object + "}"
+}
+
+// body reads the lines of a body, of which there is at least one.
+func (c *checker) body(truncated bool) *Error {
+	start := c.base
+	var shown []string
+	for !c.done {
+		line, ok := strings.CutPrefix(c.line(), bodyPrefix)
+		if !ok {
+			break
+		}
+		shown = append(shown, line)
+		c.next()
+	}
+	if len(shown) == 0 {
+		return c.fault()
+	}
+	whole := slices.ContainsFunc(shown, func(line string) bool { return !blank(line, len(line)) })
+	text := strings.Join(shown, "\n")
+	if !whole || truncated && (!strings.HasSuffix(text, ellipsis) || text == ellipsis) {
+		return openError(ErrUndeliverable, start)
+	}
+	return nil
+}
