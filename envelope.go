@@ -157,18 +157,33 @@ func (w *jsonWriter) closingBytes() int { return len("]}\n") + len(w.End) }
 func (w *jsonWriter) appendItem(dst []byte, item *Item, c *citation, first bool, full int, b bounds) ([]byte, Outcome, int) {
 	start := len(dst)
 	a := allowance{item: b.item, min: b.min, whole: -1, cut: -1}
-	if full-start > c.leastBytes()+len(item.Kind) {
-		dst = w.appendTail(dst, item, false) // to see how long it is
-		tail := len(dst) - start
-		dst = w.appendHead(dst[:start], c, first)
-		a.whole = full - len(dst) - tail
-		a.cut = a.whole + len("false") - len("true")
+	if least := c.leastBytes() + len(item.Kind); full-start > least {
+		var buf [headBytes]byte
+		space := headSpace(dst, buf[:0], least)
+		tail := len(w.appendTail(space, item, false))
+		head := w.appendHead(space, c, first)
+		if whole := full - start - len(head) - tail; whole > 0 {
+			dst = append(dst, head...)
+			a.whole, a.cut = whole, whole+len("false")-len("true")
+		}
 	}
 	dst, o, n := trim(w.meter(), &w.markers, dst, item.Content, a)
 	if !o.Delivered() {
 		return dst[:start], o, n
 	}
 	return w.appendTail(dst, item, o == Truncated), o, n
+}
+
+// headBytes is more than the text around a content takes, but for what it says of the item.
+const headBytes = 1024
+
+// headSpace returns where to write the head of an item, to see whether it fits: behind dst where even the longest form of so
+// many bytes of strings has room, and otherwise in buf, for when it does not fit dst must not grow.
+func headSpace(dst, buf []byte, strings int) []byte {
+	if cap(dst)-len(dst) >= headBytes+unitBytes*strings {
+		return dst[len(dst):]
+	}
+	return buf
 }
 
 // appendHead appends an item up to its content.

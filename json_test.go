@@ -513,6 +513,7 @@ func TestJSONAllocations(t *testing.T) {
 				for i := range items {
 					items[i] = memory(fmt.Sprint(i), content)
 				}
+				items[n-1] = memory(strings.Repeat("\u2028", 30), content) // an identifier that the room may be too small for
 				dst := make([]byte, 0, 8000)
 				allocations := testing.AllocsPerRun(20, func() {
 					if _, _, err := j.Append(dst, items, envelope.Budget{}); err != nil {

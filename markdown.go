@@ -170,9 +170,9 @@ func (w Wrapper) validateMarkdown() error {
 // swallows reports whether CommonMark takes a line for the start of a block that blank lines do not end: a fence, or an HTML block of
 // types 1 to 5 (CommonMark 0.31, sections 4.5 and 4.6). What follows would not be Markdown any more.
 func swallows(line string) bool {
-	line = strings.ToLower(strings.TrimLeft(line, " "))
+	line = strings.TrimLeft(line, " ")
 	for _, start := range [...]string{"```", "~~~", "<script", "<pre", "<style", "<textarea", "<!", "<?"} {
-		if strings.HasPrefix(line, start) {
+		if len(line) >= len(start) && strings.EqualFold(line[:len(start)], start) {
 			return true
 		}
 	}
@@ -319,9 +319,12 @@ func (w *markdownWriter) appendItem(dst []byte, item *Item, c *citation, p place
 		least += c.leastBytes()
 	}
 	if full-start > least {
-		dst = w.appendHead(dst, c, p)
-		a.whole = full - len(dst)
-		a.cut = a.whole + len("no") - len("yes")
+		var buf [headBytes]byte
+		head := w.appendHead(headSpace(dst, buf[:0], least), c, p)
+		if whole := full - start - len(head); whole > 0 {
+			dst = append(dst, head...)
+			a.whole, a.cut = whole, whole+len("no")-len("yes")
+		}
 	}
 	body := len(dst)
 	dst, o, n := trim(w.meter(), &w.markers, dst, item.Content, a)
