@@ -2,7 +2,6 @@ package envelope
 
 import (
 	"errors"
-	"hash/maphash"
 	"math"
 	"unicode/utf8"
 )
@@ -46,10 +45,15 @@ func (b Budget) bounds() (bounds, error) {
 	return bounds{
 		bytes: most,
 		items: bound(b.MaxItems, 8, math.MaxInt),
-		item:  bound(b.MaxItemBytes, 2000, most), // no content is longer than the text that it stands in
-		min:   bound(b.MinTruncatedBytes, 64, 0),
+		// No content is longer than the text that it stands in, so that a lower bound than MaxItemBytes changes nothing but how
+		// much of a content is looked at.
+		item: min(bound(b.MaxItemBytes, 2000, math.MaxInt), max(most, lookBytes)),
+		min:  bound(b.MinTruncatedBytes, 64, 0),
 	}, nil
 }
+
+// lookBytes is how much of a content is looked at in any case, where a bound would have it more.
+const lookBytes = 64 << 10
 
 func bound(value, zero, unlimited int) int {
 	switch value {
@@ -144,6 +148,7 @@ type selection struct {
 	report    []ItemReport
 	scope     string
 	claims    claims
+	objects   map[int]citation // by item: the citations that are costly to resolve once more
 	delivered int
 }
 
@@ -226,28 +231,33 @@ type claims struct {
 	newest int
 }
 
-var hashSeed = maphash.MakeSeed()
-
 // claim enters candidate i and reports whether it is the first of its kind and citation.
 func (s *selection) claim(i int, c *citation) bool {
 	kind := kindOf(&s.items[i])
-	hash := int((maphash.String(hashSeed, kind) ^ c.hash(hashSeed)) >> 33) // fits an int of 32 bits
+	hash := int(c.hash(kind) >> 33) // fits an int of 32 bits
 	mask := len(s.claims.table) - 1
 	for k := hash & mask; ; k = (k + 1) & mask {
 		slot := &s.claims.table[k]
 		if slot.DeliveredBytes == 0 {
 			slot.SourceBytes, slot.DeliveredBytes = hash, i+1
 			s.claims.newest = k
+			if citationOf(s.items[i].Citation).form == objectForm {
+				if s.objects == nil {
+					s.objects = make(map[int]citation)
+				}
+				s.objects[i] = *c
+			}
 			return true
 		}
 		if slot.SourceBytes != hash {
 			continue
 		}
-		other := &s.items[slot.DeliveredBytes-1]
-		if kindOf(other) != kind {
-			continue
+		other := slot.DeliveredBytes - 1
+		d, ok := s.objects[other]
+		if !ok {
+			d, _ = resolveCitation(s.items[other].Citation, s.scope)
 		}
-		if d, err := resolveCitation(other.Citation, s.scope); err == nil && d.equal(c) {
+		if kindOf(&s.items[other]) == kind && d.equal(c) {
 			return false
 		}
 	}
@@ -328,10 +338,10 @@ func trim[M meter](m M, marks *markers, dst []byte, content string, a allowance)
 }
 
 // blank reports whether s is empty or only white space: the property White_Space, and U+001C to U+001F, which Python's str.isspace
-// and str.strip take for it too. When a content begins with more white space than it could deliver in size
-// bytes, and than blankWindow, that much decides.
+// and str.strip take for it too. Of more white space at the beginning than could be delivered in size bytes, and than
+// lookBytes, nobody asks what follows.
 func blank(s string, size int) bool {
-	window := max(size, blankWindow)
+	window := max(size, lookBytes)
 	for i, r := range s {
 		if !whiteSpace(r) {
 			return false
@@ -342,8 +352,6 @@ func blank(s string, size int) bool {
 	}
 	return true
 }
-
-const blankWindow = 64 << 10
 
 func whiteSpace(r rune) bool {
 	switch {

@@ -3,6 +3,7 @@ package envelope
 import (
 	"bytes"
 	"encoding"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"hash/maphash"
@@ -58,6 +59,7 @@ type citation struct {
 	entry   string
 	version string
 	object  []byte // of any other citation: the compact JSON object
+	key     []byte // the same with its strings spelt one way, to compare
 }
 
 type citationForm uint8
@@ -143,17 +145,24 @@ func (c *citation) validate() *Error {
 
 func (c *citation) equal(d *citation) bool {
 	return c.form == d.form && c.scope == d.scope && c.ref == d.ref && c.entry == d.entry && c.version == d.version &&
-		bytes.Equal(c.object, d.object)
+		bytes.Equal(c.key, d.key)
 }
 
-func (c *citation) hash(seed maphash.Seed) uint64 {
-	const odd = 0x9e3779b97f4a7c15 // spreads the sum over all bits
-	h := uint64(c.ref.Revision) + uint64(c.form)
-	for _, s := range [...]string{c.scope, c.ref.Family, c.ref.ArtifactID, c.entry, c.version} {
-		h = h*odd + maphash.String(seed, s)
+// hash mixes what equal compares. Every part of it goes through the seeded hash, the revision too: an item's author must not be able to
+// choose citations that collide.
+func (c *citation) hash(kind string) uint64 {
+	const odd = 0x9e3779b97f4a7c15
+	var revision [9]byte
+	binary.LittleEndian.PutUint64(revision[:], uint64(c.ref.Revision))
+	revision[8] = byte(c.form)
+	h := maphash.Bytes(hashSeed, revision[:])
+	for _, s := range [...]string{kind, c.scope, c.ref.Family, c.ref.ArtifactID, c.entry, c.version} {
+		h = h*odd + maphash.String(hashSeed, s)
 	}
-	return h*odd + maphash.Bytes(seed, c.object)
+	return h*odd + maphash.Bytes(hashSeed, c.key)
 }
+
+var hashSeed = maphash.MakeSeed()
 
 // appendJSON appends c as a JSON object, escaped, its markers not yet broken.
 func (c *citation) appendJSON(dst []byte, t *escaper) []byte {
@@ -197,49 +206,48 @@ func (c *citation) leastBytes() int {
 // objectCitation encodes a citation of any other type. One that has the shape of this package's types is read as
 // that.
 func objectCitation(v any) (citation, *Error) {
-	data, err := encodeCitation(v)
-	if err != nil {
-		return citation{}, err
+	c := citation{form: objectForm}
+	if pointer, ok := v.(*json.RawMessage); ok && pointer != nil {
+		v = *pointer
 	}
-	if data == nil || string(data) == "null" {
+	raw, spelt := v.(json.RawMessage)
+	if !spelt {
+		data, err := marshal(v)
+		if err != nil {
+			return c, &Error{Err: ErrNotObject, Field: "citation", Offset: -1, cause: err}
+		}
+		raw = data
+	}
+	if len(raw) == 0 {
 		return citation{}, nil
 	}
-	if data[0] != '{' {
-		return citation{}, citationError(ErrNotObject, 0)
+	s := strictjson.Scanner{Data: raw}
+	start, end, fault := s.Whole()
+	switch {
+	case fault != nil:
+		return c, citationError(syntaxErrors[fault.Reason], fault.Offset)
+	case !spelt && hidesInvalid(raw, v):
+		return c, citationError(ErrInvalidUTF8, -1)
+	case string(raw[start:end]) == "null":
+		return citation{}, nil
+	case raw[start] != '{':
+		return c, citationError(ErrNotObject, start)
 	}
-	if c, ok := shaped(data); ok {
-		return c, nil
+	c.key = appendCompact(make([]byte, 0, end-start), raw[start:end], &escapers[0])
+	c.object = c.key
+	if spelt {
+		// A raw message keeps its spelling. The strings of other values are spelt by this package, whatever the encoding/json of the day
+		// would choose.
+		c.object = appendCompact(make([]byte, 0, end-start), raw[start:end], nil)
 	}
-	return citation{form: objectForm, object: data}, nil
+	if own, ok := shaped(c.key); ok {
+		return own, nil
+	}
+	return c, nil
 }
 
 func citationError(what error, offset int) *Error {
 	return &Error{Err: what, Field: "citation", Offset: offset}
-}
-
-// encodeCitation returns v as strict and compact JSON. The strings of a raw message stay as they are spelt; those of any other
-// value are written by this package, whatever the encoding/json of the day would choose.
-func encodeCitation(v any) ([]byte, *Error) {
-	raw, ok := v.(json.RawMessage)
-	writeString := strictjson.Keep
-	if !ok {
-		var err error
-		if raw, err = marshal(v); err != nil {
-			return nil, &Error{Err: ErrNotObject, Field: "citation", Offset: -1, cause: err}
-		}
-		writeString = respell
-	} else if len(raw) == 0 {
-		return nil, nil
-	}
-	s := strictjson.Scanner{Data: raw}
-	start, end, fault := s.Whole()
-	if fault != nil {
-		return nil, citationError(syntaxErrors[fault.Reason], fault.Offset)
-	}
-	if !ok && hidesInvalid(raw, v) {
-		return nil, citationError(ErrInvalidUTF8, -1)
-	}
-	return strictjson.AppendCompact(make([]byte, 0, end-start), raw[start:end], writeString), nil
 }
 
 var syntaxErrors = [...]error{
@@ -251,9 +259,27 @@ var syntaxErrors = [...]error{
 	strictjson.TooDeep:       ErrTooDeep,
 }
 
-// respell writes the string of a literal the way this package spells it.
-func respell(dst, literal []byte) []byte {
-	return escapers[0].appendLiteral(dst, string(strictjson.Decode(literal)))
+// appendCompact appends a strict value without white space between its tokens and with its strings as t writes them, or as they are
+// spelt when t is nil.
+func appendCompact(dst, value []byte, t *escaper) []byte {
+	for i := 0; i < len(value); {
+		c := value[i]
+		end := i + 1
+		switch {
+		case strictjson.IsSpace(c):
+		case c != '"':
+			dst = append(dst, c)
+		default:
+			end = strictjson.StringEnd(value, i)
+			if literal := value[i:end]; t == nil {
+				dst = append(dst, literal...)
+			} else {
+				dst = t.appendLiteral(dst, string(strictjson.Decode(literal)))
+			}
+		}
+		i = end
+	}
+	return dst
 }
 
 // marshal encodes v, and takes a panic of the caller's own code for the error that it is.
@@ -272,51 +298,56 @@ func marshal(v any) (data []byte, err error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// hidesInvalid reports whether encoding/json wrote data with a U+FFFD that stands for invalid UTF-8 in v.
-func hidesInvalid(data []byte, v any) (bad bool) {
-	if !bytes.Contains(data, []byte("\ufffd")) && !bytes.Contains(bytes.ToLower(data), []byte(`\ufffd`)) {
-		return false
+// hidesInvalid reports whether encoding/json wrote data with a replacement for invalid UTF-8 in v. It spells the replacement \ufffd
+// and leaves a real U+FFFD raw; with GOEXPERIMENT=jsonv2 both are raw, and only v itself tells them apart.
+func hidesInvalid(data []byte, v any) bool {
+	if bytes.Contains(data, []byte(`\ufffd`)) {
+		return true
 	}
-	defer func() {
-		if recover() != nil {
-			bad = true
-		}
-	}()
-	return invalidText(reflect.ValueOf(v))
+	return !replacementSpelt && bytes.Contains(data, []byte("\ufffd")) && invalidText(reflect.ValueOf(v), 0)
 }
 
-// invalidText looks for a string of invalid UTF-8 in what encoding/json reads of v.
-func invalidText(v reflect.Value) bool {
-	if v.IsValid() && v.CanInterface() {
+var replacementSpelt = func() bool {
+	data, err := marshal("\xff")
+	return err == nil && string(data) == `"\ufffd"`
+}()
+
+// invalidText looks for a string of invalid UTF-8 in what encoding/json reads of v, which it has encoded.
+func invalidText(v reflect.Value, depth int) bool {
+	if depth > strictjson.MaxDepth || !v.IsValid() || (v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface) && v.IsNil() {
+		return false
+	}
+	depth++
+	if v.CanInterface() {
 		switch m := v.Interface().(type) {
 		case json.Marshaler:
 			data, err := m.MarshalJSON()
-			return err != nil || !utf8.Valid(data)
+			return err == nil && (!utf8.Valid(data) || bytes.Contains(data, []byte(`\ufffd`)))
 		case encoding.TextMarshaler:
 			text, err := m.MarshalText()
-			return err != nil || !utf8.Valid(text)
+			return err == nil && !utf8.Valid(text)
 		}
 	}
 	switch v.Kind() {
 	case reflect.String:
 		return !utf8.ValidString(v.String())
 	case reflect.Interface, reflect.Pointer:
-		return !v.IsNil() && invalidText(v.Elem())
+		return invalidText(v.Elem(), depth)
 	case reflect.Slice, reflect.Array:
 		for i := range v.Len() {
-			if invalidText(v.Index(i)) {
+			if invalidText(v.Index(i), depth) {
 				return true
 			}
 		}
 	case reflect.Map:
 		for entries := v.MapRange(); entries.Next(); {
-			if invalidText(entries.Key()) || invalidText(entries.Value()) {
+			if invalidText(entries.Key(), depth) || invalidText(entries.Value(), depth) {
 				return true
 			}
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if f := v.Type().Field(i); (f.IsExported() || f.Anonymous) && f.Tag.Get("json") != "-" && invalidText(v.Field(i)) {
+			if f := v.Type().Field(i); (f.IsExported() || f.Anonymous) && f.Tag.Get("json") != "-" && invalidText(v.Field(i), depth) {
 				return true
 			}
 		}
@@ -394,7 +425,7 @@ func (r *shapeReader) ref(value []byte) bool {
 			var err error
 			r.citation.ref.Revision, err = strconv.ParseInt(string(value), 10, 64)
 			r.revision = err == nil && strconv.FormatInt(r.citation.ref.Revision, 10) == string(value)
-			return r.revision
+			return value[0] == '-' || '0' <= value[0] && value[0] <= '9'
 		}
 		return false
 	})

@@ -26,6 +26,7 @@ import (
 	"encoding/json"
 	"math"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/untrusted-context/envelope/internal/strictjson"
 )
@@ -72,8 +73,13 @@ func (j JSON) Append(dst []byte, items []Item, b Budget) ([]byte, Report, error)
 		return dst, Report{}, err
 	}
 	s := newSelection(items, bounds, j.Scope)
-	out := w.appendOpening(dst)
+	out := dst
 	full := endOf(len(dst), bounds.bytes-w.closingBytes()) // where the closing has to begin at the latest
+	if full-len(dst) > len(w.Notice)+len(w.Begin)+len(w.trust) {
+		out = w.appendOpening(dst)
+	} else {
+		full = -1
+	}
 	for i := range items {
 		c, ok := candidate(&s, w.meter(), i, s.delivered == bounds.items)
 		if !ok {
@@ -361,7 +367,28 @@ func (o *opener) open(start int, scope string) ([]Delivered, *Error) {
 			return nil, err
 		}
 	}
+	if err := o.cuts(items, starts); err != nil {
+		return nil, err
+	}
 	return items, nil
+}
+
+// cuts refuses items of which no budget can have cut those that are cut. Only the last can have been cut for want of room, since
+// that leaves no room for another item. Any other was cut for the item bound, which is then less than one character longer than what
+// was delivered, and which no content exceeds.
+func (o *opener) cuts(items []Delivered, starts []int) *Error {
+	longest := 0
+	for i := range items {
+		longest = max(longest, len(items[i].Content))
+	}
+	for i := range items[:len(items)-1] {
+		if items[i].Truncated && longest >= len(items[i].Content)+utf8.UTFMax {
+			err := openError(ErrUndeliverable, starts[i])
+			err.Item = i
+			return err
+		}
+	}
+	return nil
 }
 
 // item reads the item that begins at byte start, and writes it.

@@ -135,10 +135,7 @@ var escapers = func() (all [allEscapes + 1]escaper) {
 // appendString appends s as the inside of a JSON string literal, as much of it as takes at most limit bytes. It returns how
 // much of s that is; when that is not all, valid says whether the limit stopped it or invalid UTF-8 at s[n].
 func (t *escaper) appendString(dst []byte, s string, limit int) (out []byte, n int, valid bool) {
-	full := len(dst) + limit
-	if full < 0 {
-		full = math.MaxInt
-	}
+	full := endOf(len(dst), limit)
 	for n < len(s) {
 		// An escape is never shorter than what it stands for: what does not fit raw does not fit.
 		end := cutAt(s, n, full-len(dst))

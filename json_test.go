@@ -7,6 +7,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -379,6 +380,11 @@ func TestJSONCitations(t *testing.T) {
 		{"so is one with a member more", json.RawMessage(`{"artifact_ref":{"family":"f","artifact_id":"a","revision":1},"x":1}`), "", `{"artifact_ref":{"family":"f","artifact_id":"a","revision":1},"x":1}`},
 		{"and one of other types", json.RawMessage(`{"artifact":"a"}`), "", `{"artifact":"a"}`},
 		{"both refs", json.RawMessage(`{"artifact_ref":{"family":"f","artifact_id":"a","revision":1},"artifact":{}}`), "", `{"artifact_ref":{"family":"f","artifact_id":"a","revision":1},"artifact":{}}`},
+		{"a real U+FFFD beside a nil pointer with methods", struct {
+			T string
+			W *time.Time
+		}{"a\ufffd", nil}, "", "{\"T\":\"a\ufffd\",\"W\":null}"},
+		{"a pointer to a raw message", func() any { raw := json.RawMessage(`{"s":"\u0041"}`); return &raw }(), "", `{"s":"\u0041"}`},
 		{"a real U+FFFD", map[string]any{"x": "\ufffd"}, "", "{\"x\":\"\ufffd\"}"},
 		{"a deep one", json.RawMessage(`{"a":` + strings.Repeat("[", 999) + strings.Repeat("]", 999) + `}`), "", `{"a":` + strings.Repeat("[", 999) + strings.Repeat("]", 999) + `}`},
 		{"nil", nil, "", ""},
@@ -392,6 +398,8 @@ func TestJSONCitations(t *testing.T) {
 		{"no artifact id", envelope.ArtifactCitation{"s", envelope.ArtifactRef{"f", "", 1}}, "", ""},
 		{"a raw blank id", json.RawMessage(`{"artifact_ref":{"family":"f","artifact_id":"\u0085","revision":1}}`), "", ""},
 		{"a raw absent id", json.RawMessage(`{"memory_ref":{"family":"f","artifact_id":"a","revision":1},"entry_id":"e"}`), "", ""},
+		{"a raw blank id and a revision that is no int64", json.RawMessage(`{"artifact_ref":{"family":"f","artifact_id":" ","revision":1.5}}`), "", ""},
+		{"no bytes behind a pointer", new(json.RawMessage), "", ""},
 		{"a raw null id", json.RawMessage(`{"artifact":{"scope_id":"s","artifact":{"family":"f","artifact_id":null,"revision":1}}}`), "", ""},
 	}
 	for _, tt := range tests {
@@ -426,6 +434,8 @@ func TestJSONDuplicates(t *testing.T) {
 		{"typed and raw are the same", []envelope.Item{at("", envelope.ArtifactCitation{"", ref}, "1"), at("memory", json.RawMessage(`{"artifact_ref":{"artifact_id":"a","revision":1,"family":"f"}}`), "2")}, envelope.Budget{}, []string{"included", "duplicate"}},
 		{"local and in the scope are the same", []envelope.Item{at("", envelope.ArtifactCitation{"", ref}, "1"), at("", envelope.ArtifactCitation{"s", ref}, "2")}, envelope.Budget{}, []string{"included", "duplicate"}},
 		{"another scope is another", []envelope.Item{at("", envelope.ArtifactCitation{"t", ref}, "1"), at("", envelope.ArtifactCitation{"s", ref}, "2")}, envelope.Budget{}, []string{"included", "included"}},
+		{"raw text spelt differently is the same", []envelope.Item{at("", json.RawMessage("{\"t\":\"a\u2028A\"}"), "1"), at("", json.RawMessage(`{"t": "a\u2028\u0041"}`), "2")}, envelope.Budget{}, []string{"included", "duplicate"}},
+		{"members in another order are another", []envelope.Item{at("", json.RawMessage(`{"a":1,"b":2}`), "1"), at("", json.RawMessage(`{"b":2,"a":1}`), "2")}, envelope.Budget{}, []string{"included", "included"}},
 		{"one that had no room claims", []envelope.Item{at("", envelope.ArtifactCitation{"", ref}, strings.Repeat("x", 1000)), at("", envelope.ArtifactCitation{"", ref}, "2")}, envelope.Budget{MaxBytes: 400, MinTruncatedBytes: 500}, []string{"too-short", "duplicate"}},
 		{"one over the limit claims", []envelope.Item{memory("e", "1"), at("", envelope.ArtifactCitation{"", ref}, "2"), at("", envelope.ArtifactCitation{"", ref}, "3")}, envelope.Budget{MaxItems: 1}, []string{"included", "over-limit", "duplicate"}},
 		{"a malformed one claims nothing", []envelope.Item{at("", envelope.ArtifactCitation{"", ref}, "\xff"), at("", envelope.ArtifactCitation{"", ref}, "2")}, envelope.Budget{}, []string{"malformed", "included"}},
@@ -440,6 +450,23 @@ func TestJSONDuplicates(t *testing.T) {
 			assert.Equal(t, tt.want, outcomesOf(p.Report))
 		})
 	}
+	t.Run("in linear time, whoever chose the revisions", func(t *testing.T) {
+		// Multiples of the inverse of a public odd number, which an unkeyed multiplicative hash sends to one place.
+		inverse := uint64(1)
+		for range 6 {
+			inverse *= 2 - 0x9e3779b97f4a7c15*inverse
+		}
+		for power, m := 1, inverse; power <= 8; power, m = power+1, m*inverse {
+			items := make([]envelope.Item, 4000)
+			for i := range items {
+				items[i] = at("", envelope.ArtifactCitation{"", envelope.ArtifactRef{"f", "a", int64(uint64(i) * m)}}, "x")
+			}
+			start := time.Now()
+			_, err := envelope.JSON{}.Render(items, envelope.Budget{})
+			require.NoError(t, err)
+			require.Less(t, time.Since(start), time.Second, "power %d", power) // a flooded table takes minutes, an even one a few ms
+		}
+	})
 	t.Run("among thousands", func(t *testing.T) {
 		var items []envelope.Item
 		for i := range 6000 {
@@ -509,18 +536,24 @@ func TestJSONAllocations(t *testing.T) {
 	for name, content := range contents {
 		for _, n := range []int{1, 8, 200} {
 			for _, j := range []envelope.JSON{{}, {Scope: "s", Escape: 15}, {Wrapper: envelope.Wrapper{Notice: "n", Begin: "<untrusted-context>", End: "</untrusted-context>"}}} {
-				items := make([]envelope.Item, n)
-				for i := range items {
-					items[i] = memory(fmt.Sprint(i), content)
-				}
-				items[n-1] = memory(strings.Repeat("\u2028", 30), content) // an identifier that the room may be too small for
-				dst := make([]byte, 0, 8000)
-				allocations := testing.AllocsPerRun(20, func() {
-					if _, _, err := j.Append(dst, items, envelope.Budget{}); err != nil {
-						t.Fatal(err)
+				for _, b := range []envelope.Budget{{}, {MaxBytes: 1}, {MaxBytes: 100}, {MaxBytes: 300}, {MaxBytes: 300, MinTruncatedBytes: 200}, {MaxBytes: 4472}} {
+					items := make([]envelope.Item, n)
+					for i := range items {
+						items[i] = memory(fmt.Sprint(i), content)
 					}
-				})
-				assert.LessOrEqual(t, allocations, 1.0, "%s, %d items, %+v", name, n, j)
+					items[n-1] = memory(strings.Repeat("\u2028", 30), content) // an identifier that the room may be too small for
+					items[n/2].Kind = strings.Repeat("\x01", 50)
+					dst := make([]byte, 0, max(b.MaxBytes, 1))
+					if b.MaxBytes == 0 {
+						dst = make([]byte, 0, 8000)
+					}
+					allocations := testing.AllocsPerRun(20, func() {
+						if _, _, err := j.Append(dst, items, b); err != nil {
+							t.Fatal(err)
+						}
+					})
+					assert.LessOrEqual(t, allocations, 1.0, "%s, %d items, %+v, %+v", name, n, b, j)
+				}
 			}
 		}
 	}

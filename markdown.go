@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/untrusted-context/envelope/internal/strictjson"
 )
 
 // Markdown renders items for reading, by people and by models that are given the text as it is. Citations are exact; bodies are
@@ -71,8 +69,13 @@ func (m Markdown) Append(dst []byte, items []Item, b Budget) ([]byte, Report, er
 			s.report[i].Outcome = Unselected
 		}
 	}
-	out := w.appendOpening(dst)
+	out := dst
 	full := endOf(len(dst), bounds.bytes-len(blockEnd)-len(w.wrapper.End)) // where the closing has to begin at the latest
+	if full-len(dst) > len(w.title)+len(w.wrapper.Notice)+len(w.wrapper.Begin)+2*len(blockEnd) {
+		out = w.appendOpening(dst)
+	} else {
+		full = -1
+	}
 	for k := range w.sections {
 		out = w.appendSection(out, &s, k, full)
 	}
@@ -410,7 +413,7 @@ func bareName(name string) bool {
 // appendValue appends a member's value: that of an object, unless it is empty, as its members.
 func appendValue(dst, value []byte) []byte {
 	if value[0] != '{' || len(value) == len("{}") {
-		return appendPlain(dst, value)
+		return appendCompact(dst, value, plain)
 	}
 	first := true
 	for name, value := range members(value) {
@@ -419,16 +422,9 @@ func appendValue(dst, value []byte) []byte {
 		}
 		first = false
 		dst = append(appendName(dst, name), '=')
-		dst = appendPlain(dst, value)
+		dst = appendCompact(dst, value, plain)
 	}
 	return dst
-}
-
-// appendPlain appends a value as compact JSON of printable ASCII.
-func appendPlain(dst, value []byte) []byte {
-	return strictjson.AppendCompact(dst, value, func(dst, literal []byte) []byte {
-		return plain.appendLiteral(dst, string(strictjson.Decode(literal)))
-	})
 }
 
 // display shows text: every line behind the prefix of a body, and what could not be seen as a visible escape. It decides how a character

@@ -291,18 +291,23 @@ func TestMarkdownAllocations(t *testing.T) {
 	for name, content := range contents {
 		for _, n := range []int{1, 8, 200} {
 			for _, m := range []envelope.Markdown{{}, own} {
-				items := make([]envelope.Item, n)
-				for i := range items {
-					items[i] = memory(fmt.Sprint(i), content)
-				}
-				items[n-1] = memory(strings.Repeat("\u2028", 30), content) // an identifier that the room may be too small for
-				dst := make([]byte, 0, 8000)
-				allocations := testing.AllocsPerRun(20, func() {
-					if _, _, err := m.Append(dst, items, envelope.Budget{}); err != nil {
-						t.Fatal(err)
+				for _, b := range []envelope.Budget{{}, {MaxBytes: 1}, {MaxBytes: 100}, {MaxBytes: 400}, {MaxBytes: 400, MinTruncatedBytes: 200}, {MaxBytes: 4472}} {
+					items := make([]envelope.Item, n)
+					for i := range items {
+						items[i] = memory(fmt.Sprint(i), content)
 					}
-				})
-				assert.LessOrEqual(t, allocations, 1.0, "%s, %d items, %+v", name, n, m)
+					items[n-1] = memory(strings.Repeat("\u2028", 30), content) // an identifier that the room may be too small for
+					dst := make([]byte, 0, max(b.MaxBytes, 1))
+					if b.MaxBytes == 0 {
+						dst = make([]byte, 0, 8000)
+					}
+					allocations := testing.AllocsPerRun(20, func() {
+						if _, _, err := m.Append(dst, items, b); err != nil {
+							t.Fatal(err)
+						}
+					})
+					assert.LessOrEqual(t, allocations, 1.0, "%s, %d items, %+v, %+v", name, n, b, m)
+				}
 			}
 		}
 	}

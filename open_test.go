@@ -109,6 +109,22 @@ func TestOpenRefusesADuplicate(t *testing.T) {
 	assert.ErrorIs(t, err, envelope.ErrUndeliverable)
 }
 
+// Behind a content that was cut for room there is no room for another item, so one that is followed was cut for the item bound; and
+// that bound holds for all.
+func TestOpenRefusesImpossibleCuts(t *testing.T) {
+	p, err := envelope.JSON{}.Render([]envelope.Item{memory("e1", "abc…"), memory("e2", "0123456789")}, envelope.Budget{})
+	require.NoError(t, err)
+	change := func(old, new string) error {
+		require.Contains(t, p.Content, old)
+		_, err := envelope.JSON{}.Open(strings.Replace(p.Content, old, new, 1))
+		return err
+	}
+	assert.NoError(t, change("9", "9")) // nothing
+	assert.ErrorIs(t, change(`abc…","truncated":false`, `abc…","truncated":true`), envelope.ErrUndeliverable)
+	assert.NoError(t, change(`abc…","truncated":false`, `abcd…","truncated":true`), "10 bytes follow 7 bytes, which a bound of 10 can have made")
+	assert.NoError(t, change(`0123456789","truncated":false`, `0…","truncated":true`), "the last may be cut for room")
+}
+
 // A text opens with the renderer that wrote it, and not with one that would have written it differently.
 func TestOpenIsForOneRenderer(t *testing.T) {
 	item := envelope.Item{Citation: envelope.ArtifactCitation{Scope: "s", Artifact: envelope.ArtifactRef{Family: "f", ArtifactID: "a", Revision: 1}}, Content: "<é>"}

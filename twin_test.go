@@ -181,7 +181,8 @@ func twinBudget(b envelope.Budget) envelope.Budget {
 	}
 	set(&b.MaxBytes, 8000, math.MaxInt)
 	set(&b.MaxItems, 8, math.MaxInt)
-	set(&b.MaxItemBytes, 2000, b.MaxBytes)
+	set(&b.MaxItemBytes, 2000, math.MaxInt)
+	b.MaxItemBytes = min(b.MaxItemBytes, max(b.MaxBytes, 64<<10))
 	set(&b.MinTruncatedBytes, 64, 0)
 	return b
 }

@@ -71,13 +71,14 @@ func (s *Scanner) Whole() (start, end int, err *Error) {
 
 // Space returns the first byte at or after i that is not JSON white space.
 func (s *Scanner) Space(i int) int {
-	for i < len(s.Data) && isSpace(s.Data[i]) {
+	for i < len(s.Data) && IsSpace(s.Data[i]) {
 		i++
 	}
 	return i
 }
 
-func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
+// IsSpace reports whether c is JSON white space.
+func IsSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
 // Member is one member of an object: byte offsets into the scanned data.
 type Member struct {
@@ -479,30 +480,8 @@ func AppendDecoded(dst, literal []byte) []byte {
 
 var unescape = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
-// AppendCompact appends an accepted value to dst without the white space between its tokens and with each string
-// literal, quotes included, as writeString writes it.
-func AppendCompact(dst, value []byte, writeString func(dst, literal []byte) []byte) []byte {
-	for i := 0; i < len(value); {
-		switch c := value[i]; {
-		case c == '"':
-			end := literalEnd(value, i)
-			dst = writeString(dst, value[i:end])
-			i = end
-		case isSpace(c):
-			i++
-		default:
-			dst = append(dst, c)
-			i++
-		}
-	}
-	return dst
-}
-
-// Keep writes a string literal as it is.
-func Keep(dst, literal []byte) []byte { return append(dst, literal...) }
-
-// literalEnd returns the byte after the accepted string literal at byte i.
-func literalEnd(value []byte, i int) int {
+// StringEnd returns the byte after the accepted string literal at byte i of an accepted value.
+func StringEnd(value []byte, i int) int {
 	for i++; value[i] != '"'; i++ {
 		if value[i] == '\\' {
 			i++

@@ -61,7 +61,7 @@ func TestMembersAndElements(t *testing.T) {
 	var elements []string
 	s.Elements(members[0].ValueStart, func(start, end int) { elements = append(elements, string(data[start:end])) })
 	assert.Equal(t, []string{"1", `"\u0062"`}, elements)
-	assert.Equal(t, `{"a":[1,"\u0062"],"\u0063":{}}`, string(AppendCompact(nil, data[start:end], Keep)))
+	assert.Equal(t, members[1].NameStart+len(`"\u0063"`), StringEnd(data, members[1].NameStart))
 }
 
 func TestLooseText(t *testing.T) {
@@ -100,9 +100,6 @@ func FuzzWhole(f *testing.F) {
 			if json.Unmarshal(data, &want) != nil || want != string(Decode(data[start:end])) {
 				t.Fatalf("%q decodes to %q", data, Decode(data[start:end]))
 			}
-		}
-		if compact := AppendCompact(nil, data[start:end], Keep); !json.Valid(compact) {
-			t.Fatalf("%q compacts to %q", data, compact)
 		}
 	})
 }
