@@ -10,7 +10,8 @@ import (
 const Unlimited = -1
 
 // Budget bounds a rendered text. A field that is 0 has its default and one that is [Unlimited] does not bound; any other
-// negative number is an error. All sizes are bytes of UTF-8.
+// negative number is an error. All sizes are bytes of UTF-8: of the text for MaxBytes, of content for the other two. An envelope
+// of the default wrapper takes some 270 bytes around one short item.
 type Budget struct {
 	// MaxBytes bounds the whole text as it is written: wrapper, citations and escapes included. Default 8000.
 	MaxBytes int
@@ -19,8 +20,8 @@ type Budget struct {
 	// MaxItemBytes bounds the content of one item, the ellipsis of a truncated one included: the decoded content for JSON,
 	// the displayed body for Markdown. Default 2000.
 	MaxItemBytes int
-	// MinTruncatedBytes is the least that a truncated content may hold, measured likewise. An item that would be cut
-	// shorter is left out. Default 64.
+	// MinTruncatedBytes is the minimum length of a truncated content, measured likewise. An item that would be cut shorter is
+	// left out; with a MaxItemBytes below it, every item that is longer than that. Default 64; Unlimited is no minimum.
 	MinTruncatedBytes int
 }
 
@@ -38,7 +39,7 @@ func (b Budget) bounds() (bounds, error) {
 		{b.MinTruncatedBytes, "budget.MinTruncatedBytes"},
 	} {
 		if f.value < Unlimited {
-			return bounds{}, optionError(ErrBudget, f.name)
+			return bounds{}, optionError(ErrBudget, f.name, -1, "")
 		}
 	}
 	most := bound(b.MaxBytes, 8000, math.MaxInt)
@@ -77,15 +78,19 @@ const (
 	Truncated
 	// Unselected: no section of the Markdown renderer takes its kind.
 	Unselected
-	// Uncited: its citation is nil or encodes to null, or is of one of this package's types and lacks its artifact, entry or version id.
+	// Uncited: its citation is nil, empty or encodes to null, or it is of one of this package's types, or an object of their
+	// shape, and lacks its artifact, entry or version id. A blank id is lacking.
 	Uncited
-	// Malformed: invalid UTF-8 in the kind, the citation or the part of the content that MaxItemBytes could deliver, or a
-	// citation that does not encode to a JSON object. [ItemReport.Err] says where.
+	// Malformed: invalid UTF-8 in the kind, the citation or the part of the content that MaxItemBytes could deliver (of a bound
+	// above MaxBytes, and above 64 KiB, the larger of these two), or a citation that does not encode to a strict JSON object.
+	// [ItemReport.Err] says where.
 	Malformed
-	// Blank: its content is empty or only white space.
+	// Blank: its content is empty or only white space: Unicode's White_Space and U+001C to U+001F. A content that begins with more
+	// white space than MaxItemBytes could deliver, and than 64 KiB, is blank whatever follows.
 	Blank
 	// Duplicate: an earlier candidate has the same kind and citation. Candidates are the items to which none of the outcomes
-	// up to here applies, whether or not they could be delivered.
+	// up to here applies, whether or not they could be delivered. Citations are the same when they are written the same, however their
+	// strings were spelt; numbers and the order of members count.
 	Duplicate
 	// OverLimit: as many items as Budget.MaxItems or the section's limit allows are delivered already.
 	OverLimit

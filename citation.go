@@ -15,7 +15,7 @@ import (
 	"github.com/untrusted-context/envelope/internal/strictjson"
 )
 
-// ArtifactRef names one revision of a stored artifact.
+// ArtifactRef names one revision of a stored artifact. Any family and revision will do; an artifact id is needed.
 type ArtifactRef struct {
 	Family     string `json:"family"`
 	ArtifactID string `json:"artifact_id"`

@@ -43,7 +43,17 @@ type Item struct {
 }
 
 // JSON renders items as an envelope around one line of JSON: notice, blank line, BEGIN line, JSON line, END line, LF between
-// them and none after the last.
+// them and none after the last. The line is, without white space and in this order,
+//
+//	{"trust":"untrusted_history","items":[{"citation":{…},"content":"…","truncated":false,"kind":"…"},…]}
+//
+// where the kind is left out for a memory. The citations of this package's types have one of four shapes, by whether they are
+// local or belong to another scope than the renderer's; REF is {"family":"…","artifact_id":"…","revision":1}:
+//
+//	{"memory_ref":REF,"entry_id":"…","entry_version_id":"…"}
+//	{"memory":{"scope_id":"…","artifact":REF},"entry_id":"…","entry_version_id":"…"}
+//	{"artifact_ref":REF}
+//	{"artifact":{"scope_id":"…","artifact":REF}}
 //
 // The bytes depend on the input alone, not on the Go release or its experiments.
 type JSON struct {
@@ -51,18 +61,20 @@ type JSON struct {
 	Wrapper Wrapper
 	// Trust is the label of the whole. "" is "untrusted_history"; invalid UTF-8 is an error.
 	Trust string
-	// Scope is the scope of the reader: citations in it are written without it. Invalid UTF-8 is an error.
+	// Scope is the scope of the reader: citations in it are written without it, and are the same as local ones. Invalid
+	// UTF-8 is an error.
 	Scope string
 	// Escape adds classes of characters to the line boundaries, which are escaped in any case.
 	Escape Escape
 }
 
-// Append appends to dst the envelope of the items that b has room for, taken in input order, and reports on each item. On
-// an error, and when nothing can be delivered, it returns dst as it was given, with an empty or a complete report.
+// Append appends to dst the envelope of the items that b has room for, taken in input order, and reports on each item. One that
+// does not fit does not stop the next. When nothing can be delivered, Append returns dst as it was given, and no error.
 //
-// The error is an *[Error] about an option or the budget. Faults of items are in the report and never fail the call. Append
-// may write to the spare capacity of dst whatever it returns. With typed citations and capacity for the text it allocates once, for
-// the report.
+// The error is an *[Error] about an option or the budget; dst is then returned as it was given, with an empty report. Faults of
+// items are in the report and never fail the call. Append may write to the spare capacity of dst whatever it returns. With typed
+// citations and capacity for the text it allocates once, for the report (unless identifiers of a kilobyte or more meet a nearly full
+// budget).
 func (j JSON) Append(dst []byte, items []Item, b Budget) ([]byte, Report, error) {
 	w, err := j.writer()
 	if err != nil {
@@ -123,13 +135,14 @@ func (j JSON) writer() (w jsonWriter, err error) {
 	if j.Trust != "" {
 		w.trust = j.Trust
 	}
-	switch {
-	case firstInvalid(j.Trust) >= 0:
-		return w, optionError(ErrOption, "trust")
-	case firstInvalid(j.Scope) >= 0:
-		return w, optionError(ErrOption, "scope")
-	case j.Escape > allEscapes:
-		return w, optionError(ErrOption, "escape")
+	if at := firstInvalid(j.Trust); at >= 0 {
+		return w, notText("trust", at)
+	}
+	if at := firstInvalid(j.Scope); at >= 0 {
+		return w, notText("scope", at)
+	}
+	if j.Escape > allEscapes {
+		return w, optionError(ErrOption, "escape", -1, "unknown bits")
 	}
 	w.escaper = &escapers[j.Escape]
 	return w, nil
@@ -253,8 +266,12 @@ type Delivered struct {
 	Truncated bool // its Content is a prefix of the source and an ellipsis
 }
 
-// Open returns the items of an envelope. It accepts exactly the texts that [JSON.Append] of the same renderer can produce, from
-// any items and with any budget, and refuses every other with an *[Error] that says what is wrong at which byte.
+// Open returns the items of an envelope. It accepts exactly the texts that [JSON.Append] of the same renderer (wrapper, trust,
+// scope and classes) can produce, from any items and with any budget, and refuses every other with an *[Error] that says what is wrong
+// at which byte of the text, the first one that differs when the text is well formed but not what would be written. A line feed after
+// the end marker is not a part of the text. A renderer without a scope opens the texts of those with one.
+//
+// Rendering the items again gives the same text unless one is Truncated: its content is then taken for whole.
 func (j JSON) Open(text string) ([]Delivered, error) {
 	w, err := j.writer()
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 
 // What can be wrong. Every error of this package is an *[Error] that wraps one of these.
 var (
-	ErrBudget  = errors.New("not a budget: a bound is positive, 0 for its default, or -1 for none")
-	ErrWrapper = errors.New("not a usable wrapper")
-	ErrOption  = errors.New("not a legal value")
+	ErrBudget  = errors.New("illegal budget: a bound is positive, 0 for its default, or -1 for none")
+	ErrWrapper = errors.New("illegal wrapper")
+	ErrOption  = errors.New("illegal value")
 
 	ErrInvalidUTF8   = errors.New("invalid UTF-8")
 	ErrNotObject     = errors.New("does not encode to a JSON object")
@@ -30,13 +30,14 @@ var (
 )
 
 // Error says what is wrong and where. Its message never holds content, a citation or a marker, so it may be logged
-// as it is. What [errors.Unwrap] and its kin find below the sentinel may be an error of other code, such as a citation's own
-// MarshalJSON, which makes no such promise.
+// as it is. What [errors.As] finds below the sentinel may be an error of other code, such as one that a citation's own MarshalJSON
+// returned, and makes no such promise.
 type Error struct {
 	Err    error  // what: one of this package's Err… values
 	Item   int    // the index of the item, -1 when it is not about one
-	Field  string // the part of the item, option or text, such as "content", "citation.entry_id" or "wrapper.begin"
-	Offset int    // the first byte at fault, from 0, within the field; -1 when it is not about one
+	Field  string // the part of the item, the option or the text, such as "content", "citation.entry_id" or "wrapper.Begin"
+	Offset int    // the first byte at fault, from 0, within the field; its length when the field is too short; -1 when it is not about one
+	rule   string // which rule of several, if the sentinel stands for several
 	cause  error
 }
 
@@ -49,13 +50,16 @@ func (e *Error) Error() string {
 		text += e.Field + ": "
 	}
 	text += e.Err.Error()
+	if e.rule != "" {
+		text += ": " + e.rule
+	}
 	if e.Offset >= 0 {
 		text += " (byte " + strconv.Itoa(e.Offset) + ")"
 	}
 	return text
 }
 
-// Unwrap returns the sentinel and, where other code reported the fault, that code's error.
+// Unwrap returns the sentinel and, where something else reported the fault, that error.
 func (e *Error) Unwrap() []error {
 	if e.cause == nil {
 		return []error{e.Err}
@@ -63,7 +67,12 @@ func (e *Error) Unwrap() []error {
 	return []error{e.Err, e.cause}
 }
 
-// optionError is an illegal setting: no item, and no byte unless one is named.
-func optionError(what error, field string) *Error {
-	return &Error{Err: what, Item: -1, Field: field, Offset: -1}
+// optionError is an illegal setting, at a byte of it or, with -1, as a whole.
+func optionError(what error, field string, offset int, rule string) *Error {
+	return &Error{Err: what, Item: -1, Field: field, Offset: offset, rule: rule}
+}
+
+// notText is an option that is not valid UTF-8.
+func notText(field string, offset int) *Error {
+	return &Error{Err: ErrOption, Item: -1, Field: field, Offset: offset, rule: ErrInvalidUTF8.Error(), cause: ErrInvalidUTF8}
 }

@@ -492,7 +492,7 @@ func TestJSONIllegalOptions(t *testing.T) {
 		{"", envelope.JSON{}, envelope.Budget{MaxItemBytes: math.MinInt}, envelope.ErrBudget, "budget.MaxItemBytes"},
 		{"", envelope.JSON{}, envelope.Budget{MinTruncatedBytes: -3}, envelope.ErrBudget, "budget.MinTruncatedBytes"},
 		{"", envelope.JSON{Escape: 16}, envelope.Budget{}, envelope.ErrOption, "escape"},
-		{"", envelope.JSON{Trust: "\xff"}, envelope.Budget{}, envelope.ErrOption, "trust"},
+		{"", envelope.JSON{Trust: "\xff"}, envelope.Budget{}, envelope.ErrInvalidUTF8, "trust"},
 		{"", envelope.JSON{Scope: "\xff"}, envelope.Budget{}, envelope.ErrOption, "scope"},
 		{"a wrapper set in part", envelope.JSON{Wrapper: envelope.Wrapper{Begin: begin}}, envelope.Budget{}, envelope.ErrWrapper, "wrapper.End"},
 	}

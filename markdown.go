@@ -18,8 +18,8 @@ type Markdown struct {
 	// Title is the first line. "" is "# PowerContext historical context"; more than one line, a control or format character, a
 	// marker, and the start of a fence or of an HTML block that goes on behind blank lines are errors.
 	Title string
-	// Wrapper is the text around the sections. Zero is [PowerContextTextV1]. Besides the rules of [Wrapper], no marker begins with a
-	// space or >, stands in a title, or is a part of the line that says whether an item is truncated.
+	// Wrapper is the text around the sections. Zero is [PowerContextTextV1]. Besides the rules of [Wrapper], no marker begins with
+	// >, stands in a title, or is a part of the line that says whether an item is truncated, and no line opens a fence or an HTML block.
 	Wrapper Wrapper
 	// Scope is shown for citations of this package's types that carry none. Invalid UTF-8 is an error.
 	Scope string
@@ -127,8 +127,14 @@ func (m Markdown) writer() (w markdownWriter, err error) {
 	if m.Title != "" {
 		w.title = m.Title
 	}
-	if at := titleFault(w.title); at >= 0 || swallows(w.title) || w.markers.in(w.title) {
-		return w, &Error{Err: ErrOption, Item: -1, Field: "title", Offset: at}
+	if at, rule := titleFault(w.title); rule != "" {
+		return w, optionError(ErrOption, "title", at, rule)
+	}
+	if swallows(w.title) {
+		return w, optionError(ErrOption, "title", -1, swallowsRule)
+	}
+	if w.markers.in(w.title) {
+		return w, optionError(ErrOption, "title", -1, "a marker stands in it")
 	}
 	w.sections = defaultSections
 	if m.Sections != nil {
@@ -143,11 +149,11 @@ func (m Markdown) writer() (w markdownWriter, err error) {
 	if m.Invisible {
 		w.display = &displays[1]
 	}
-	switch {
-	case firstInvalid(m.Scope) >= 0:
-		return w, optionError(ErrOption, "scope")
-	case m.Show > allShow:
-		return w, optionError(ErrOption, "show")
+	if at := firstInvalid(m.Scope); at >= 0 {
+		return w, notText("scope", at)
+	}
+	if m.Show > allShow {
+		return w, optionError(ErrOption, "show", -1, "unknown bits")
 	}
 	return w, nil
 }
@@ -155,20 +161,26 @@ func (m Markdown) writer() (w markdownWriter, err error) {
 // validateMarkdown demands of a wrapper what only Markdown needs.
 func (w Wrapper) validateMarkdown() error {
 	for _, m := range [...]struct{ text, field string }{{w.Begin, "wrapper.Begin"}, {w.End, "wrapper.End"}} {
-		if m.text[0] == ' ' || m.text[0] == '>' || swallows(m.text) ||
-			strings.Contains(truncatedLine+"no", m.text) || strings.Contains(truncatedLine+"yes", m.text) {
-			return &Error{Err: ErrWrapper, Item: -1, Field: m.field, Offset: 0}
+		switch {
+		case m.text[0] == '>':
+			return optionError(ErrWrapper, m.field, 0, "a marker of Markdown does not begin as a body does")
+		case swallows(m.text):
+			return optionError(ErrWrapper, m.field, 0, swallowsRule)
+		case strings.Contains(truncatedLine+"no", m.text) || strings.Contains(truncatedLine+"yes", m.text):
+			return optionError(ErrWrapper, m.field, 0, "a marker of Markdown is no part of the line of truncation")
 		}
 	}
 	at := 0
 	for line := range strings.SplitSeq(w.Notice, "\n") {
 		if swallows(line) {
-			return &Error{Err: ErrWrapper, Item: -1, Field: "wrapper.Notice", Offset: at}
+			return optionError(ErrWrapper, "wrapper.Notice", at, swallowsRule)
 		}
 		at += len(line) + 1
 	}
 	return nil
 }
+
+const swallowsRule = "a line that opens a fence or an HTML block"
 
 // swallows reports whether CommonMark takes a line for the start of a block that blank lines do not end: a fence, or an HTML block of
 // types 1 to 5 (CommonMark 0.31, sections 4.5 and 4.6). What follows would not be Markdown any more.
@@ -182,20 +194,20 @@ func swallows(line string) bool {
 	return false
 }
 
-// titleFault returns the first byte for which text is not the text of a line, its length when it is blank, or -1.
-func titleFault(text string) int {
+// titleFault returns the rule that text breaks to be no text of a line, and where.
+func titleFault(text string) (at int, rule string) {
 	if bad := firstInvalid(text); bad >= 0 {
-		return bad
+		return bad, "invalid UTF-8"
 	}
 	for i, r := range text {
 		if control(r) || r == '\u2028' || r == '\u2029' || invisible(r) {
-			return i
+			return i, "a control, format or line-boundary character"
 		}
 	}
 	if blank(text, len(text)) {
-		return len(text)
+		return len(text), "blank"
 	}
-	return -1
+	return 0, ""
 }
 
 // in reports whether text holds a marker.
@@ -205,21 +217,21 @@ func (m *markers) in(text string) bool {
 
 func (w *markdownWriter) validateSection(k int) error {
 	section := &w.sections[k]
-	fault := func(field string, offset int) error {
-		return &Error{Err: ErrOption, Item: -1, Field: "sections[" + strconv.Itoa(k) + "]." + field, Offset: offset}
+	fault := func(field string, offset int, rule string) error {
+		return optionError(ErrOption, "sections["+strconv.Itoa(k)+"]."+field, offset, rule)
 	}
 	if section.Limit < Unlimited {
-		return fault("Limit", -1)
+		return fault("Limit", -1, "a limit is positive, 0 for Budget.MaxItems, or -1 for none")
 	}
 	if w.section(section.kind()) != k {
-		return fault("Kind", -1)
+		return fault("Kind", -1, "an earlier section has the same")
 	}
 	title := section.Title
 	if title == "" {
 		title = section.kind() // what derives from it has the same faults
 	}
-	if at := titleFault(title); at >= 0 {
-		return fault("Title", at)
+	if at, rule := titleFault(title); rule != "" {
+		return fault("Title", at, rule)
 	}
 	var buf [128]byte
 	heading := append(appendTitle(append(buf[:0], itemHeading...), section), ' ')
@@ -227,7 +239,7 @@ func (w *markdownWriter) validateSection(k int) error {
 		m := &w.markers[i]
 		start := len(heading) - len(strings.TrimRight(m.text, "0123456789")) // of a marker that goes on in the number
 		if m.index(heading) < len(heading) || start >= 0 && strings.HasPrefix(m.text, string(heading[start:])) {
-			return fault("Title", -1)
+			return fault("Title", -1, "a marker stands in the heading")
 		}
 	}
 	return nil

@@ -10,10 +10,10 @@ import (
 	"github.com/untrusted-context/envelope/internal/strictjson"
 )
 
-// Check reports whether text is intact as every line reader sees it: whether it is a text that [Markdown.Append] of the same
-// renderer can produce from some items and with some budget. The frame stands where it belongs and once; every line is of a kind that
-// the renderer writes, where it writes it; no character stands raw that it would have made visible. The error is an *[Error] that says
-// what is wrong at which byte.
+// Check reports whether text is intact as every line reader sees it. The frame stands where it belongs and once; every line is of a
+// kind that the same renderer writes, in an order in which it can write it; no character stands raw that it would have made visible. The
+// error is an *[Error] that says what is wrong at which byte of the text. A line feed after the end marker is not a part of the
+// text.
 //
 // It says nothing about where the items are from, and returns none: rendered Markdown is for reading.
 func (m Markdown) Check(text string) error {

@@ -14,8 +14,8 @@ func (p Prepared) Ready() bool { return p.Content != "" }
 // schema names the response's form.
 const schema = "powercontext.prepared-context.v1"
 
-// MarshalJSON writes the four members schema, status, content and content_bytes, with content null when the status is "empty".
-// It is one line for every reader that decodes UTF-8. A content that is blank or not valid UTF-8 is an error.
+// MarshalJSON writes the four members schema ("powercontext.prepared-context.v1"), status ("ready" or "empty"), content (null when the
+// status is "empty") and content_bytes, the length of content in bytes of UTF-8. It is one line for every reader that decodes UTF-8. A content that is blank or not valid UTF-8 is an error.
 func (p Prepared) MarshalJSON() ([]byte, error) {
 	if !p.Ready() {
 		return []byte(`{"schema":"` + schema + `","status":"empty","content":null,"content_bytes":0}`), nil
@@ -24,7 +24,7 @@ func (p Prepared) MarshalJSON() ([]byte, error) {
 		return nil, &Error{Err: ErrInvalidUTF8, Item: -1, Field: "content", Offset: bad}
 	}
 	if blank(p.Content, len(p.Content)) {
-		return nil, optionError(ErrBlank, "content")
+		return nil, optionError(ErrBlank, "content", -1, "")
 	}
 	b := make([]byte, 0, len(p.Content)+len(p.Content)/8+128)
 	b = append(b, `{"schema":"`+schema+`","status":"ready","content":`...)

@@ -9,11 +9,12 @@ import (
 // Wrapper is the trusted text around the items: a notice for the model, and the lines that the untrusted part stands
 // between. It is validated before a byte is written:
 //
-//   - A marker is one line of printable ASCII without " and \, of at least 8 characters. At least one of them is neither a
-//     hexadecimal digit nor one of / n r t u, so that it can be escaped in a JSON string without touching another escape, and
-//     at least one can stand nowhere in JSON but in a string. It is not blank.
+//   - A marker is one line of printable ASCII without " and \, of at least 8 characters, without a space at either end. At least one
+//     character is neither a hexadecimal digit nor one of / n r t u, so that it can be escaped in a JSON string without touching
+//     another escape, and at least one can stand nowhere in JSON but in a string.
 //   - The markers do not contain each other, stand nowhere in the notice, and escaping one cannot write the other.
-//   - The notice is valid UTF-8, not blank, and has no control or line-boundary character except LF.
+//   - The notice is valid UTF-8, not blank, and has no control or line-boundary character except LF. It is written as it is, under
+//     every [Escape].
 type Wrapper struct {
 	Notice string // lines, without a final LF
 	Begin  string // the line before the untrusted part
@@ -36,43 +37,53 @@ const minMarkerBytes = 8
 
 func (w Wrapper) validate() error {
 	for _, m := range [...]struct{ text, field string }{{w.Begin, "wrapper.Begin"}, {w.End, "wrapper.End"}} {
-		if at := markerFault(m.text); at >= 0 {
-			return &Error{Err: ErrWrapper, Item: -1, Field: m.field, Offset: at}
+		if at, rule := markerFault(m.text); rule != "" {
+			return optionError(ErrWrapper, m.field, at, rule)
 		}
 		if at := strings.Index(w.Notice, m.text); at >= 0 {
-			return &Error{Err: ErrWrapper, Item: -1, Field: "wrapper.Notice", Offset: at}
+			return optionError(ErrWrapper, "wrapper.Notice", at, "a marker stands in it")
 		}
 	}
-	if strings.Contains(w.Begin, w.End) || strings.Contains(w.End, w.Begin) || escapeWrites(w.Begin, w.Begin) ||
-		escapeWrites(w.Begin, w.End) || escapeWrites(w.End, w.Begin) || escapeWrites(w.End, w.End) {
-		return optionError(ErrWrapper, "wrapper.End")
+	if strings.Contains(w.Begin, w.End) || strings.Contains(w.End, w.Begin) {
+		return optionError(ErrWrapper, "wrapper.End", -1, "the markers are equal or contain each other")
+	}
+	if escapeWrites(w.Begin, w.Begin) || escapeWrites(w.Begin, w.End) || escapeWrites(w.End, w.Begin) || escapeWrites(w.End, w.End) {
+		return optionError(ErrWrapper, "wrapper.End", -1, "escaping a marker could write a marker")
 	}
 	if at := firstInvalid(w.Notice); at >= 0 {
-		return &Error{Err: ErrWrapper, Item: -1, Field: "wrapper.Notice", Offset: at}
+		return optionError(ErrWrapper, "wrapper.Notice", at, "invalid UTF-8")
 	}
 	for at, r := range w.Notice {
 		if r != '\n' && (control(r) || r == '\u2028' || r == '\u2029') {
-			return &Error{Err: ErrWrapper, Item: -1, Field: "wrapper.Notice", Offset: at}
+			return optionError(ErrWrapper, "wrapper.Notice", at, "a control or line-boundary character")
 		}
 	}
 	if blank(w.Notice, len(w.Notice)) {
-		return optionError(ErrWrapper, "wrapper.Notice")
+		return optionError(ErrWrapper, "wrapper.Notice", -1, "blank")
 	}
 	return nil
 }
 
-// markerFault returns the first byte for which text is no marker, or -1. When it is the whole that is at fault that byte is its
-// end.
-func markerFault(text string) int {
+// markerFault returns the rule that text breaks to be no marker, and where: at its end when that is true of the whole.
+func markerFault(text string) (at int, rule string) {
 	for i := range len(text) {
 		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
-			return i
+			return i, "a marker is printable ASCII without quotes and backslashes"
 		}
 	}
-	if len(text) < minMarkerBytes || breakable(text) < 0 || strings.Trim(text, jsonStructure) == "" || blank(text, len(text)) {
-		return len(text)
+	switch {
+	case len(text) < minMarkerBytes:
+		return len(text), "a marker has at least 8 characters"
+	case text[0] == ' ':
+		return 0, "a marker has no space at either end"
+	case text[len(text)-1] == ' ':
+		return len(text) - 1, "a marker has no space at either end"
+	case breakable(text) < 0:
+		return len(text), "a marker needs a character that can be escaped: none of 0-9 a-f A-F / n r t u"
+	case strings.Trim(text, jsonStructure) == "":
+		return len(text), "a marker needs a character that JSON has in strings only"
 	}
-	return -1
+	return 0, ""
 }
 
 // jsonStructure is every character that compact JSON has outside of strings. A marker of these alone could stand where it cannot be
