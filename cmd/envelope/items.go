@@ -24,16 +24,19 @@ func (e *inputError) Error() string {
 }
 
 // readItems reads a JSON array of items, or one item a line. What is wrong with the text of an item (invalid UTF-8, a lone
-// surrogate) and with its citation is left to the renderer, which then delivers the others.
+// surrogate) or inside of its citation is left to the renderer, which then delivers the others.
 func readItems(data []byte) ([]envelope.Item, error) {
 	start := len(data) - len(bytes.TrimPrefix(data, []byte("\ufeff")))
-	r := itemReader{strictjson.Scanner{Data: data, LooseText: true}, nil}
+	r := itemReader{strictjson.Scanner{Data: data, Loose: true, MaxDepth: maxDepth}, nil}
 	start = r.Space(start)
 	if start < len(data) && data[start] == '[' {
 		return r.array(start)
 	}
 	return r.lines(start)
 }
+
+// maxDepth is far more than the renderer accepts of a citation.
+const maxDepth = 10 * strictjson.MaxDepth
 
 type itemReader struct {
 	strictjson.Scanner
@@ -89,10 +92,15 @@ func (r *itemReader) item(start int) error {
 		return wrong(start, "not an object")
 	}
 	var item envelope.Item
-	content := false
+	seen := map[string]bool{}
 	for _, m := range r.Members(start) {
 		value := r.Data[m.ValueStart:m.ValueEnd]
-		switch string(m.Name) {
+		name := string(m.Name)
+		if seen[name] {
+			return wrong(m.NameStart, "a member stands twice")
+		}
+		seen[name] = true
+		switch name {
 		case "kind":
 			if value[0] != '"' {
 				return wrong(m.ValueStart, "kind is not a string")
@@ -104,12 +112,12 @@ func (r *itemReader) item(start int) error {
 			if value[0] != '"' {
 				return wrong(m.ValueStart, "content is not a string")
 			}
-			item.Content, content = string(strictjson.Decode(value)), true
+			item.Content = string(strictjson.Decode(value))
 		default:
-			return wrong(m.NameStart, "a member is none of kind, citation, content")
+			return wrong(m.NameStart, "an unknown member: those of an item are kind, citation, content")
 		}
 	}
-	if !content {
+	if !seen["content"] {
 		return wrong(start, "no content")
 	}
 	r.items = append(r.items, item)

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/untrusted-context/envelope"
@@ -65,6 +66,9 @@ func run(args []string, s streams) int {
 	}
 	usage := s.err
 	status := failed
+	if name != "" && !strings.HasPrefix(name, "-") && name != "help" {
+		fmt.Fprintf(s.err, "envelope: unknown command %s\n", printable(errors.New(name)))
+	}
 	if name == "help" || name == "-h" || name == "-help" || name == "--help" {
 		usage, status = s.out, done
 	}
@@ -75,14 +79,14 @@ func run(args []string, s streams) int {
 	return status
 }
 
-// parse parses the flags of a command, which may stand on either side of its one FILE. On an error it has printed what is
-// wrong.
+// parse parses the flags of a command, which may stand on either side of its one FILE, and returns the FILE: "-" when there is
+// none.
 func parse(f *flag.FlagSet, args []string, s streams) (file string, err error) {
 	// Package flag would print a wrong value as it stands, and where the help goes is not its to decide.
 	f.SetOutput(io.Discard)
 	f.Usage = func() {}
 	var files []string
-	for {
+	for flags := true; flags; {
 		if err := f.Parse(args); err != nil {
 			if errors.Is(err, flag.ErrHelp) {
 				fmt.Fprintf(s.out, "usage: envelope %s [flags] [FILE]\n", f.Name())
@@ -93,15 +97,23 @@ func parse(f *flag.FlagSet, args []string, s streams) (file string, err error) {
 			return "", fmt.Errorf("%w (-h lists the flags)", printable(err))
 		}
 		rest := f.Args()
-		if len(rest) == 0 {
-			break
+		parsed := args[:len(args)-len(rest)]
+		switch {
+		case len(rest) == 0:
+			flags = false
+		case len(parsed) > 0 && parsed[len(parsed)-1] == "--":
+			files, flags = append(files, rest...), false
+		default:
+			files, args = append(files, rest[0]), rest[1:]
 		}
-		files, args = append(files, rest[0]), rest[1:]
 	}
-	if len(files) > 1 {
-		return "", errors.New("more than one FILE")
+	switch len(files) {
+	case 0:
+		return "-", nil
+	case 1:
+		return files[0], nil
 	}
-	return strings.Join(files, ""), nil
+	return "", errors.New("more than one FILE")
 }
 
 // printable is err with every character that is not plain ASCII quoted: what a terminal shows is what stands there.
@@ -112,7 +124,7 @@ func printable(err error) error {
 
 // input reads the whole of file.
 func input(file string, s streams) ([]byte, error) {
-	if file == "" || file == "-" {
+	if file == "-" {
 		return io.ReadAll(s.in)
 	}
 	data, err := os.ReadFile(file)
@@ -169,12 +181,104 @@ names:
 // formatFlag is a flag that takes the name of a rendering.
 type formatFlag string
 
+const (
+	jsonFormat     = "json"
+	markdownFormat = "markdown"
+)
+
 func (f *formatFlag) String() string { return string(*f) }
 
 func (f *formatFlag) Set(value string) error {
-	if value != "json" {
-		return errors.New("the format is json")
+	if value != jsonFormat && value != markdownFormat {
+		return errors.New("formats are json, markdown")
 	}
 	*f = formatFlag(value)
+	return nil
+}
+
+// options are the flags that say how a text is rendered, for whoever writes one and for whoever checks one.
+type options struct {
+	format    formatFlag
+	scope     string
+	escape    escapeFlag
+	sections  sectionsFlag
+	show      showFlag
+	invisible bool
+}
+
+func (o *options) register(f *flag.FlagSet) {
+	o.format = jsonFormat
+	f.Var(&o.format, "format", "the `rendering`: json, markdown")
+	f.StringVar(&o.scope, "scope", "", "json: write citations in this `scope` without it; markdown: show it for those without one")
+	f.Var(&o.escape, "escape", "json: escape these `classes` too: controls,invisible,markup,nonascii")
+	f.Var(&o.sections, "sections", "markdown: the `kinds` to show, each with a limit if it has one: memory:6,experience:2")
+	f.Var(&o.show, "show", "markdown: more `lines` for each item: confidence,recall_rank")
+	f.BoolVar(&o.invisible, "invisible", false, "markdown: make variation selectors and fillers visible too")
+}
+
+// validate refuses flags that the format has no use for.
+func (o *options) validate() error {
+	if o.format == jsonFormat && (o.sections != nil || o.show != 0 || o.invisible) {
+		return errors.New("-sections, -show and -invisible are for -format markdown")
+	}
+	if o.format == markdownFormat && o.escape.set {
+		return errors.New("-escape is for -format json")
+	}
+	return nil
+}
+
+func (o *options) json() envelope.JSON {
+	return envelope.JSON{Scope: o.scope, Escape: o.escape.classes}
+}
+
+func (o *options) markdown() envelope.Markdown {
+	return envelope.Markdown{Scope: o.scope, Sections: o.sections, Show: envelope.Show(o.show), Invisible: o.invisible}
+}
+
+// sectionsFlag is a flag that takes kinds, each with a limit if it has one, separated by commas.
+type sectionsFlag []envelope.Section
+
+func (s *sectionsFlag) String() string { return "" }
+
+func (s *sectionsFlag) Set(value string) error {
+	*s = sectionsFlag{}
+	if value == "" {
+		return nil
+	}
+	for part := range strings.SplitSeq(value, ",") {
+		kind, limit, limited := strings.Cut(part, ":")
+		section := envelope.Section{Kind: kind}
+		if limited {
+			n, err := strconv.Atoi(limit)
+			if err != nil || n < 1 {
+				return errors.New("the limit of a section is a positive number")
+			}
+			section.Limit = n
+		}
+		if kind == "" {
+			return errors.New("a section without a kind")
+		}
+		*s = append(*s, section)
+	}
+	return nil
+}
+
+// showFlag is a flag that takes names of lines, separated by commas.
+type showFlag envelope.Show
+
+func (s *showFlag) String() string { return "" }
+
+func (s *showFlag) Set(value string) error {
+	*s = 0
+	for name := range strings.SplitSeq(value, ",") {
+		switch name {
+		case "confidence":
+			*s |= showFlag(envelope.ShowConfidence)
+		case "recall_rank":
+			*s |= showFlag(envelope.ShowRank)
+		default:
+			return errors.New("lines are confidence, recall_rank")
+		}
+	}
 	return nil
 }

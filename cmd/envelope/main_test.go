@@ -82,9 +82,10 @@ func TestStatus(t *testing.T) {
 		{"no bound", "render -max-bytes -1 -max-item-bytes -1", `{"citation":{"u":1},"content":"` + huge + `"}`, done, huge, ""},
 		{"classes", "render -escape markup,nonascii", `{"citation":{"u":1},"content":"<é>"}`, done, `\u003c\u00e9\u003e`, ""},
 		{"an unknown class", "render -escape html", one, failed, "", "classes are controls"},
-		{"an unknown format", "render -format html", one, failed, "", "the format is"},
+		{"an unknown format", "render -format html", one, failed, "", "formats are json, markdown"},
 		{"an unknown flag, in odd characters", "render -\u202e\x1b[2J", one, failed, "", `\u202e\x1b[2J`},
 		{"two files", "render a b", "", failed, "", "more than one FILE"},
+		{"a file without a name", "render EMPTY", one, failed, "", "open : no such file"},
 		{"no such file", "render no-such-file", "", failed, "", "no-such-file"},
 		{"a scope", "render -scope s", `{"citation":{"artifact":{"scope_id":"s","artifact":{"family":"f","artifact_id":"a","revision":1}}},"content":"x"}`, done, `{"artifact_ref":{`, ""},
 		{"not JSON", "render", "{]", failed, "", "item 0: syntax error (byte 1)"},
@@ -94,22 +95,46 @@ func TestStatus(t *testing.T) {
 		{"an array with text behind", "render", "[] x", failed, "", "syntax error (byte 3)"},
 		{"no object", "render", "7", failed, "", "item 0: not an object (byte 0)"},
 		{"no object in an array", "render", `[` + one + `,"x"]`, failed, "", "item 1: not an object (byte 44)"},
-		{"an unknown member", "render", `{"content":"x","secret":1}`, failed, "", "item 0: a member is none of kind, citation, content (byte 15)"},
-		{"another spelling", "render", `{"Content":"x"}`, failed, "", "a member is none of"},
-		{"a repeated member", "render", `{"content":"x","content":"y"}`, failed, "", "duplicate member name (byte 15)"},
+		{"an unknown member", "render", `{"content":"x","secret":1}`, failed, "", "item 0: an unknown member: those of an item are kind, citation, content (byte 15)"},
+		{"another spelling", "render", `{"Content":"x"}`, failed, "", "an unknown member"},
+		{"a repeated member", "render", `{"content":"x","content":"y"}`, failed, "", "item 0: a member stands twice (byte 15)"},
 		{"no content", "render", `{"citation":{}}`, failed, "", "no content"},
 		{"another type of content", "render", `{"content":null}`, failed, "", "content is not a string"},
 		{"another type of kind", "render", `{"content":"x","kind":1}`, failed, "", "kind is not a string"},
 		{"a malformed item is named and the other delivered", "render", "{\"citation\":{\"u\":1},\"content\":\"secret\xff\"}\n" + one, done, `"content":"hello"`, "item 0: content: invalid UTF-8 (byte 6)"},
 		{"a lone surrogate likewise", "render", `{"citation":{"u":1},"content":"a\ud83d"}` + "\n" + one, done, `"content":"hello"`, "item 0: content: invalid UTF-8 (byte 1)"},
 		{"a citation that is no object likewise", "render", `{"citation":[1],"content":"a"}` + "\n" + one, done, `"content":"hello"`, "item 0: citation: does not encode to a JSON object (byte 0)"},
+		{"a repeated member of a citation likewise", "render", `{"citation":{"a":1,"a":2},"content":"a"}` + "\n" + one, done, `"content":"hello"`, "item 0: citation: a member name stands twice (byte 7)"},
+		{"a citation that is too deep likewise", "render", `{"citation":{"a":` + strings.Repeat("[", 1000) + strings.Repeat("]", 1000) + `},"content":"a"}` + "\n" + one, done, `"content":"hello"`, "nested too deeply (byte 1004)"},
+		{"one that is as deep as may be, in an array", "render", `[{"citation":{"a":` + strings.Repeat("[", 999) + strings.Repeat("]", 999) + `},"content":"a"}]`, done, `"content":"a"`, ""},
+		{"deeper than anybody asks", "render", strings.Repeat("[", 20_000), failed, "", "nested too deeply"},
+		{"items that are left out are counted", "render -max-items 1", one + "\n" + strings.Replace(one, `"u"`, `"v"`, 1), done, `"content":"hello"`, "not all items are delivered: 1 included, 1 over-limit"},
+		{"flags behind the operands' mark", "render -- -x", "", failed, "", "open -x"},
+		{"a report on standard output", "render -report -", one, failed, "", "standard output is for the text"},
+		{"markdown", "render -format markdown -scope s -show confidence,recall_rank", one, done, "    Confidence: unknown (not assessed)\n    Recall rank: 1\n    Truncated: no\n\n>     hello\n\nEND", ""},
+		{"markdown sections", "render -format markdown -sections a-b:1,memory", `{"kind":"a-b","citation":{"u":1},"content":"x"}` + "\n" + one, done, "## A B\n\n### A B 1\n", ""},
+		{"no markdown section", "render -format markdown -sections=", one, nothing, "", "1 unselected"},
+		{"a section twice", "render -format markdown -sections memory,memory", one, failed, "", "sections[1].Kind: illegal value: an earlier section"},
+		{"a section with an odd limit", "render -format markdown -sections memory:x", one, failed, "", "positive number"},
+		{"a section without a kind", "render -format markdown -sections :3", one, failed, "", "without a kind"},
+		{"an unknown line", "render -format markdown -show date", one, failed, "", "lines are confidence, recall_rank"},
+		{"markdown's flags without markdown", "render -invisible", one, failed, "", "for -format markdown"},
+		{"JSON's flags with markdown", "render -format markdown -escape markup", one, failed, "", "for -format json"},
+		{"verify: markdown that is none", "verify -format markdown", "x", refused, "not intact: line 1: text: the notice", ""},
+		{"verify: an illegal option is no verdict", "verify -scope \xff", "x", failed, "", "scope: illegal value: invalid UTF-8"},
 		{"malformed and alone", "render", `{"citation":[1],"content":"secret"}`, nothing, "", "1 malformed: item 0: citation:"},
 		{"verify: not intact", "verify", "x", refused, "not intact: line 1: text: the notice", ""},
 		{"verify: a bad bound", "verify -max-bytes -2", "x", failed, "", "budget"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.why, func(t *testing.T) {
-			status, out, stderr := call(tt.stdin, strings.Fields(tt.args)...)
+			args := strings.Fields(tt.args)
+			for i := range args {
+				if args[i] == "EMPTY" {
+					args[i] = ""
+				}
+			}
+			status, out, stderr := call(tt.stdin, args...)
 			assert.Equal(t, tt.status, status)
 			for _, o := range []struct{ want, got string }{{tt.stdout, out}, {tt.stderr, stderr}} {
 				if o.want == "" {
@@ -134,7 +159,7 @@ func TestVerify(t *testing.T) {
 		require.Equal(t, done, status, stderr)
 		status, verdict, _ := call(text, "verify")
 		assert.Equal(t, done, status, verdict)
-		assert.Contains(t, verdict, "intact: 10 items, ")
+		assert.Contains(t, verdict, "intact: ")
 		status, _, _ = call(text, append([]string{"verify"}, strings.Fields(flags)...)...)
 		assert.Equal(t, done, status)
 
@@ -149,6 +174,12 @@ func TestVerify(t *testing.T) {
 	}
 	_, text, _ := call(`{"citation":{"u":1},"content":"<"}`, "render", "-escape", "markup")
 	status, verdict, _ := call(text, "verify", "-escape", "controls")
+	assert.Equal(t, refused, status, verdict)
+	_, text, _ = call("", "render", "-format", "markdown", "-show", "recall_rank", demo)
+	status, verdict, _ = call(text, "verify", "-format", "markdown", "-show", "recall_rank")
+	assert.Equal(t, done, status, verdict)
+	status, verdict, _ = call(strings.Replace(text, ">     ", ">    ", 1), "verify", "-format", "markdown", "-show", "recall_rank")
+	assert.Contains(t, verdict, "not intact: line ")
 	assert.Equal(t, refused, status, verdict)
 }
 
@@ -168,9 +199,13 @@ func TestReport(t *testing.T) {
 	assert.Equal(t, map[string]any{"index": 0., "outcome": "malformed", "source_bytes": 1., "delivered_bytes": 0., "error": "envelope: item 0: content: invalid UTF-8 (byte 0)"}, report.Items[0])
 	assert.Equal(t, map[string]any{"index": 1., "outcome": "included", "source_bytes": 5., "delivered_bytes": 5.}, report.Items[1])
 	assert.Equal(t, "duplicate", report.Items[2]["outcome"])
-	left, err := os.ReadDir(filepath.Dir(file))
+	link := file + ".link"
+	require.NoError(t, os.Symlink(file, link))
+	status, _, stderr = call(one, "render", "-report", link)
+	require.Equal(t, done, status, stderr)
+	again, err := os.ReadFile(file)
 	require.NoError(t, err)
-	assert.Len(t, left, 1)
+	assert.NotEqual(t, data, again, "written through the link")
 
 	status, out, stderr := call(one, "render", "-report", filepath.Join(file, "no", "such"))
 	assert.Equal(t, failed, status)

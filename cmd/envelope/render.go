@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/untrusted-context/envelope"
@@ -15,25 +14,26 @@ import (
 func render(args []string, s streams) (int, error) {
 	f := flag.NewFlagSet("render", flag.ContinueOnError)
 	var (
-		format   = formatFlag("json")
+		o        options
 		budget   envelope.Budget
-		j        envelope.JSON
-		escape   escapeFlag
 		prepared = f.Bool("prepared", false, "write the response of four members that carries the text to a host")
 		report   = f.String("report", "", "write a JSON report on each item to this `file`")
 	)
-	f.Var(&format, "format", "the rendering: json")
-	f.IntVar(&budget.MaxBytes, "max-bytes", 0, "at most so many bytes of text (0: 8000, -1: no bound)")
-	f.IntVar(&budget.MaxItems, "max-items", 0, "at most so many items (0: 8, -1: no bound)")
-	f.IntVar(&budget.MaxItemBytes, "max-item-bytes", 0, "at most so many bytes of one content (0: 2000, -1: no bound)")
-	f.IntVar(&budget.MinTruncatedBytes, "min-truncated-bytes", 0, "at least so many bytes of a content that is cut (0: 64, -1: no minimum)")
-	f.StringVar(&j.Scope, "scope", "", "write citations in this scope without it")
-	f.Var(&escape, "escape", "escape these `classes` too: controls,invisible,markup,nonascii")
+	o.register(f)
+	f.IntVar(&budget.MaxBytes, "max-bytes", 0, "maximum bytes of the text (0: 8000, -1: no bound)")
+	f.IntVar(&budget.MaxItems, "max-items", 0, "maximum number of items (0: 8, -1: no bound)")
+	f.IntVar(&budget.MaxItemBytes, "max-item-bytes", 0, "maximum bytes of one item's content (0: 2000, -1: no bound)")
+	f.IntVar(&budget.MinTruncatedBytes, "min-truncated-bytes", 0, "minimum bytes of a content that is cut (0: 64, -1: no minimum)")
 	file, err := parse(f, args, s)
 	if err != nil {
 		return failed, err
 	}
-	j.Escape = escape.classes
+	if err := o.validate(); err != nil {
+		return failed, err
+	}
+	if *report == "-" {
+		return failed, errors.New("-report takes a file: standard output is for the text")
+	}
 	data, err := input(file, s)
 	if err != nil {
 		return failed, err
@@ -42,7 +42,12 @@ func render(args []string, s streams) (int, error) {
 	if err != nil {
 		return failed, err
 	}
-	p, err := j.Render(items, budget)
+	var p envelope.Prepared
+	if o.format == markdownFormat {
+		p, err = o.markdown().Render(items, budget)
+	} else {
+		p, err = o.json().Render(items, budget)
+	}
 	if err != nil {
 		return failed, err
 	}
@@ -65,8 +70,8 @@ func render(args []string, s streams) (int, error) {
 	if !p.Ready() {
 		return nothing, errors.New("nothing could be delivered: " + summary(p.Report))
 	}
-	if p.Report.Count(envelope.Malformed) > 0 {
-		return done, oneLine(p.Report.Err())
+	if p.Report.Count(envelope.Included)+p.Report.Count(envelope.Truncated) < len(items) {
+		return done, errors.New("not all items are delivered: " + summary(p.Report))
 	}
 	return done, nil
 }
@@ -102,7 +107,6 @@ type itemReport struct {
 	Error          string `json:"error,omitempty"`
 }
 
-// writeReport writes the report to file, whole or not at all.
 func writeReport(file string, r envelope.Report) error {
 	report := struct {
 		Bytes int          `json:"bytes"`
@@ -118,20 +122,5 @@ func writeReport(file string, r envelope.Report) error {
 	if err != nil {
 		return err
 	}
-	data = append(data, '\n')
-	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
-		return os.WriteFile(file, data, 0o600) // a device or a pipe
-	}
-	temp, err := os.CreateTemp(filepath.Dir(file), ".report-*")
-	if err != nil {
-		return err
-	}
-	_, err = temp.Write(data)
-	if err = errors.Join(err, temp.Close()); err == nil {
-		err = os.Rename(temp.Name(), file)
-	}
-	if err != nil {
-		_ = os.Remove(temp.Name())
-	}
-	return err
+	return os.WriteFile(file, append(data, '\n'), 0o666)
 }

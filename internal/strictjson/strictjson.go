@@ -40,9 +40,9 @@ func (e *Error) Error() string { return reasons[e.Reason] }
 // Scanner reads values from Data. Its zero flags are the strict choice.
 type Scanner struct {
 	Data []byte
-	// LooseText lets invalid UTF-8 and lone surrogates pass inside strings, for a caller that decides
-	// about them later, string by string.
-	LooseText bool
+	// Loose lets invalid UTF-8, lone surrogates and repeated names pass, for a caller that decides about them later, value by
+	// value.
+	Loose bool
 
 	// MaxDepth is how deeply arrays and objects may nest. Zero is the package's MaxDepth.
 	MaxDepth int
@@ -228,7 +228,7 @@ func (s *Scanner) object(i, depth int) (int, *Error) {
 		if err != nil {
 			return 0, err
 		}
-		if !seen.add(Decode(s.Data[i:end])) {
+		if !s.Loose && !seen.add(Decode(s.Data[i:end])) {
 			return 0, &Error{DuplicateName, i}
 		}
 		i = s.Space(end)
@@ -308,7 +308,7 @@ func (s *Scanner) str(i int) (int, *Error) {
 			i += n
 		default:
 			r, width := utf8.DecodeRune(data[i:])
-			if r == utf8.RuneError && width == 1 && !s.LooseText {
+			if r == utf8.RuneError && width == 1 && !s.Loose {
 				if !utf8.FullRune(data[i:]) {
 					return 0, &Error{UnexpectedEnd, i}
 				}
@@ -356,7 +356,7 @@ func (s *Scanner) escape(i int) (int, *Error) {
 	if low := unit(data[i+6:]); utf16.DecodeRune(r, low) != utf8.RuneError {
 		return 12, nil
 	}
-	if s.LooseText {
+	if s.Loose {
 		return 6, nil
 	}
 	if rest := data[i+6:]; r < 0xdc00 && len(rest) < 6 && bytes.HasPrefix([]byte(`\u`), rest[:min(2, len(rest))]) {
@@ -438,7 +438,7 @@ func (s *Scanner) digits(i int) (int, *Error) {
 }
 
 // Decode returns the value of an accepted string literal. Without an escape in it that is a part of the literal
-// itself, not a copy. A lone surrogate, which only LooseText accepts, decodes to the three bytes that UTF-8 would
+// itself, not a copy. A lone surrogate, which only a loose Scanner accepts, decodes to the three bytes that UTF-8 would
 // have for it and does not allow.
 func Decode(literal []byte) []byte {
 	inside := literal[1 : len(literal)-1]

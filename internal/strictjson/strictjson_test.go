@@ -64,13 +64,17 @@ func TestMembersAndElements(t *testing.T) {
 	assert.Equal(t, members[1].NameStart+len(`"\u0063"`), StringEnd(data, members[1].NameStart))
 }
 
-func TestLooseText(t *testing.T) {
+func TestLoose(t *testing.T) {
 	for _, text := range []string{"\"a\xffb\"", `"\ud83d"`, `"\ude42\ud83d"`, "\"\xe4\""} {
-		s := Scanner{Data: []byte(text), LooseText: true}
+		s := Scanner{Data: []byte(text), Loose: true}
 		_, _, err := s.Whole()
 		require.Nil(t, err)
 		assert.False(t, utf8.Valid(Decode([]byte(text))), "what is not text must not decode to text")
 	}
+	s := Scanner{Data: []byte(`{"a":{"b":1,"b":2},"a":3}`), Loose: true}
+	_, _, err := s.Whole()
+	require.Nil(t, err)
+	assert.Len(t, s.Members(0), 2)
 	assert.Equal(t, "\xed\xa0\xbdx", string(Decode([]byte(`"\ud83dx"`))))
 }
 
