@@ -346,6 +346,9 @@ func trim[M meter](m M, marks *markers, dst []byte, content string, a allowance)
 // and str.strip take for it too. Of more white space at the beginning than could be delivered in size bytes, and than
 // lookBytes, nobody asks what follows.
 func blank(s string, size int) bool {
+	if s != "" && ' ' < s[0] && s[0] < utf8.RuneSelf {
+		return false
+	}
 	window := max(size, lookBytes)
 	for i, r := range s {
 		if !whiteSpace(r) {

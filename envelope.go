@@ -73,8 +73,8 @@ type JSON struct {
 //
 // The error is an *[Error] about an option or the budget; dst is then returned as it was given, with an empty report. Faults of
 // items are in the report and never fail the call. Append may write to the spare capacity of dst whatever it returns. With typed
-// citations and capacity for the text it allocates once, for the report (unless identifiers of a kilobyte or more meet a nearly full
-// budget).
+// citations and capacity for the text it allocates once, for the report (unless what is written of one citation passes a
+// kilobyte where the budget is nearly full).
 func (j JSON) Append(dst []byte, items []Item, b Budget) ([]byte, Report, error) {
 	w, err := j.writer()
 	if err != nil {

@@ -3,7 +3,7 @@ package envelope
 import (
 	"encoding/binary"
 	"math"
-	"math/bits"
+	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -100,8 +100,9 @@ const unitBytes = 6
 // a string is written.
 type escaper struct {
 	escape Escape
-	class  [utf8.RuneSelf]bool   // the ASCII characters that a class escapes
-	ascii  [utf8.RuneSelf]uint64 // how each ASCII character is written: its bytes from the lowest up, their number in the top byte
+	classy bool                // a class escapes ASCII characters
+	class  [utf8.RuneSelf]bool // which it escapes
+	ascii  [256]uint64         // how each ASCII character is written: its bytes from the lowest up, their number in the top byte; no others
 }
 
 // escapers has the escaper of each set of classes.
@@ -110,6 +111,7 @@ var escapers = func() (all [allEscapes + 1]escaper) {
 	for e := range all {
 		t := &all[e]
 		t.escape = Escape(e)
+		t.classy = t.escape&(EscapeControls|EscapeMarkup) != 0
 		for c := range byte(utf8.RuneSelf) {
 			switch c {
 			case 0x7f:
@@ -137,37 +139,191 @@ var escapers = func() (all [allEscapes + 1]escaper) {
 func (t *escaper) appendString(dst []byte, s string, limit int) (out []byte, n int, valid bool) {
 	full := endOf(len(dst), limit)
 	for n < len(s) {
-		// An escape is never shorter than what it stands for: what does not fit raw does not fit.
-		end := cutAt(s, n, full-len(dst))
-		clean := n + t.cleanPrefix(s[n:end])
-		dst = append(dst, s[n:clean]...)
-		n = clean
-		if n == end {
-			break
+		if left := len(s) - n; cap(dst) < full && cap(dst)-len(dst) < left+2*wordBytes {
+			dst = slices.Grow(dst, min(left+left/8+8*wordBytes, full-len(dst)))
 		}
-		if c := s[n]; c < utf8.RuneSelf {
-			packed := t.ascii[c]
-			width := int(packed >> 56)
-			if width > full-len(dst) {
-				break
+		o := len(dst)
+		o, n = t.copyRuns(dst[:min(cap(dst), max(full, o))], o, s, n)
+		dst = dst[:o]
+		// What copyRuns leaves is near the end of s or of the room, or invalid.
+		if left := len(s) - n; left < wordBytes && len(s) >= wordBytes && full-len(dst) >= wordBytes && cap(dst)-len(dst) >= wordBytes {
+			w := load64(s, len(s)-wordBytes)>>(8*(wordBytes-left)) | ' '*lowBits<<(8*left)
+			if dirtyBytes(w) == 0 && (!t.classy || classBytes(w) == 0) {
+				store64(dst[:len(dst)+wordBytes], len(dst), w)
+				return dst[:len(dst)+left], len(s), true
 			}
-			var form [8]byte
-			binary.LittleEndian.PutUint64(form[:], packed)
-			dst = append(dst, form[:width]...)
-			n++
-			continue
 		}
-		r, width := utf8.DecodeRuneInString(s[n:])
-		if r == utf8.RuneError && width == 1 {
-			return dst, n, false
+		for stop := min(n+wordBytes, len(s)); n < stop; {
+			if c := s[n]; c < utf8.RuneSelf {
+				packed := t.ascii[c]
+				if packedBytes(packed) > full-len(dst) {
+					return dst, n, true
+				}
+				if packedBytes(packed) == 1 {
+					dst = append(dst, c)
+				} else {
+					dst = appendPacked(dst, packed)
+				}
+				n++
+				continue
+			}
+			r, width := utf8.DecodeRuneInString(s[n:])
+			if r == utf8.RuneError && width == 1 {
+				return dst, n, false
+			}
+			if written := t.wideBytes(r, width); written > full-len(dst) {
+				return dst, n, true
+			}
+			dst = t.appendWide(dst, r)
+			n += width
 		}
-		if escapeBytes(r) > full-len(dst) {
-			break
-		}
-		dst = appendEscape(dst, r)
-		n += width
 	}
 	return dst, n, true
+}
+
+// copyRuns writes s from byte i as the inside of a JSON string literal into buf from byte o, eight bytes and more at a time, for as long as
+// both have room for that, and returns where it stopped. It stops before invalid UTF-8, too.
+func (t *escaper) copyRuns(buf []byte, o int, s string, i int) (int, int) {
+	for clean := 0; len(s)-i >= wordBytes && len(buf)-o >= wordBytes; {
+		w := load64(s, i)
+		dirty := dirtyBytes(w)
+		if t.classy {
+			dirty |= classBytes(w)
+		}
+		if dirty == 0 {
+			store64(buf, o, w)
+			i, o = i+wordBytes, o+wordBytes
+			if clean++; clean >= 2 && !t.classy {
+				n := copyClean(buf[o:], s[i:]) // a long run, by the look of it
+				i, o = i+n, o+n
+			}
+			continue
+		}
+		clean = 0
+		if len(buf)-o < dirtyWordBytes {
+			break
+		}
+		if w&highBits == 0 {
+			o += t.copyGroup((*[dirtyWordBytes]byte)(buf[o:]), w)
+			i += wordBytes
+			continue
+		}
+		before := i
+		for ; s[i] < utf8.RuneSelf; i++ {
+			packed := t.ascii[s[i]]
+			store64(buf, o, packed)
+			o += packedBytes(packed)
+		}
+		if o, i = t.copyWide(buf, o, s, i); i == before {
+			break
+		}
+	}
+	return o, i
+}
+
+// dirtyWordBytes is the room that copyGroup needs: eight escapes take 48 bytes, and the last is stored as a word.
+const dirtyWordBytes = 64 + wordBytes
+
+// copyGroup writes the eight ASCII characters of w to buf, each as its packed form, of which only so many bytes count as it has, and returns
+// how much that is. No branch asks which of them are escaped, so none is guessed wrong; it is written out because a loop takes twice as
+// long.
+func (t *escaper) copyGroup(buf *[dirtyWordBytes]byte, w uint64) int {
+	n := uint(0)
+	n = put(buf, n, t.ascii[w&0x7f])
+	n = put(buf, n, t.ascii[w>>8&0x7f])
+	n = put(buf, n, t.ascii[w>>16&0x7f])
+	n = put(buf, n, t.ascii[w>>24&0x7f])
+	n = put(buf, n, t.ascii[w>>32&0x7f])
+	n = put(buf, n, t.ascii[w>>40&0x7f])
+	n = put(buf, n, t.ascii[w>>48&0x7f])
+	n = put(buf, n, t.ascii[w>>56&0x7f])
+	return int(n)
+}
+
+// put stores a packed form at byte n, which is below 64, and returns the byte behind it.
+func put(buf *[dirtyWordBytes]byte, n uint, packed uint64) uint {
+	binary.LittleEndian.PutUint64(buf[n&63:n&63+wordBytes], packed)
+	return n + uint(packed>>56)
+}
+
+// copyClean copies s to buf four words at a time for as long as there is no dirty byte in them, and returns how much that is.
+func copyClean(buf []byte, s string) int {
+	n := 0
+	for len(s)-n >= 4*wordBytes && len(buf)-n >= 4*wordBytes {
+		from, to := s[n:n+4*wordBytes], buf[n:n+4*wordBytes]
+		w0, w1, w2, w3 := load64(from, 0), load64(from, 8), load64(from, 16), load64(from, 24)
+		if (suspects(w0)|suspects(w1)|suspects(w2)|suspects(w3))&highBits != 0 {
+			break
+		}
+		store64(to, 0, w0)
+		store64(to, 8, w1)
+		store64(to, 16, w2)
+		store64(to, 24, w3)
+		n += 4 * wordBytes
+	}
+	return n
+}
+
+// copyWide is copyRuns for a run of characters that are not ASCII.
+func (t *escaper) copyWide(buf []byte, o int, s string, i int) (int, int) {
+	plain := t.escape&(EscapeInvisible|EscapeNonASCII) == 0
+	for len(s)-i >= wordBytes && len(buf)-o >= 2*unitBytes && s[i] >= utf8.RuneSelf {
+		if plain && s[i] >= 0xe0 {
+			n := copyTriples(buf[o:], s[i:])
+			i, o = i+n, o+n
+			if len(s)-i < wordBytes || len(buf)-o < 2*unitBytes || s[i] < utf8.RuneSelf {
+				break
+			}
+		}
+		w := load64(s, i)
+		switch {
+		case w&0xfeffff == 0xa880e2: // U+2028, U+2029
+			store64(buf, o, separatorForm+w>>16&1<<40)
+			i, o = i+3, o+unitBytes
+			continue
+		case w&0xffff == 0x85c2: // U+0085
+			store64(buf, o, nextLineForm)
+			i, o = i+2, o+unitBytes
+			continue
+		}
+		r, width := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && width == 1:
+			return o, i
+		case t.escape.wide(r):
+			o = len(appendEscape(buf[:o], r))
+		default:
+			store64(buf, o, w)
+			o += width
+		}
+		i += width
+	}
+	return o, i
+}
+
+// The escapes of the line boundaries that are not ASCII, as words: of U+2028, which is one less than that of U+2029 in its last digit, and of
+// U+0085.
+const (
+	separatorForm = '\\' | 'u'<<8 | '2'<<16 | '0'<<24 | '2'<<32 | '8'<<40
+	nextLineForm  = '\\' | 'u'<<8 | '0'<<16 | '0'<<24 | '8'<<32 | '5'<<40
+)
+
+// copyTriples copies s to buf eight characters of three bytes at a time, for as long as all are valid and stand for themselves, and
+// returns how much that is.
+func copyTriples(buf []byte, s string) int {
+	n := 0
+	for len(s)-n >= 3*wordBytes && len(buf)-n >= 3*wordBytes {
+		from, to := s[n:n+3*wordBytes], buf[n:n+3*wordBytes]
+		w0, w1, w2 := load64(from, 0), load64(from, 8), load64(from, 16)
+		if !plainTriples(w0, w1, w2) {
+			break
+		}
+		store64(to, 0, w0)
+		store64(to, 8, w1)
+		store64(to, 16, w2)
+		n += 3 * wordBytes
+	}
+	return n
 }
 
 // endOf returns start + n, or the largest int when that is larger still.
@@ -187,13 +343,34 @@ func (t *escaper) appendLiteral(dst []byte, s string) []byte {
 // lastBytes returns how long the last character of s is, and how long what appendString writes for it.
 func (t *escaper) lastBytes(s string) (width, written int) {
 	r, width := utf8.DecodeLastRuneInString(s)
-	switch {
-	case r < utf8.RuneSelf:
-		return width, int(t.ascii[r] >> 56)
-	case t.escape.wide(r):
-		return width, escapeBytes(r)
+	if r < utf8.RuneSelf {
+		return width, packedBytes(t.ascii[r])
 	}
-	return width, width
+	return width, t.wideBytes(r, width)
+}
+
+// wideBytes returns how long is what is written for r, which is not ASCII and has so many bytes.
+func (t *escaper) wideBytes(r rune, width int) int {
+	if t.escape.wide(r) {
+		return escapeBytes(r)
+	}
+	return width
+}
+
+func (t *escaper) appendWide(dst []byte, r rune) []byte {
+	if t.escape.wide(r) {
+		return appendEscape(dst, r)
+	}
+	return utf8.AppendRune(dst, r)
+}
+
+// packedBytes is how many bytes of a packed form there are, from the lowest up.
+func packedBytes(packed uint64) int { return int(packed >> 56) }
+
+func appendPacked(dst []byte, packed uint64) []byte {
+	var form [wordBytes]byte
+	binary.LittleEndian.PutUint64(form[:], packed)
+	return append(dst, form[:packedBytes(packed)]...)
 }
 
 func escapeBytes(r rune) int {
@@ -221,53 +398,62 @@ func cutAt(s string, i, n int) int {
 	return end
 }
 
-// cleanPrefix returns the length of the longest prefix of s that is valid UTF-8 and is written as it is.
-func (t *escaper) cleanPrefix(s string) int {
-	i := 0
-	for i < len(s) {
-		if i+8 <= len(s) && t.escape&(EscapeControls|EscapeMarkup) == 0 {
-			dirty := dirtyBytes(load64(s, i))
-			if dirty == 0 {
-				i += 8
-				continue
-			}
-			i += bits.TrailingZeros64(dirty) / 8
-		}
-		c := s[i]
-		if c < utf8.RuneSelf {
-			if t.ascii[c]>>56 != 1 {
-				return i
-			}
-			i++
-			continue
-		}
-		r, width := utf8.DecodeRuneInString(s[i:])
-		if r == utf8.RuneError && width == 1 || t.escape.wide(r) {
-			return i
-		}
-		i += width
-	}
-	return i
-}
+// wordBytes is how many bytes are looked at together.
+const wordBytes = 8
 
 func load64(s string, i int) uint64 {
-	s = s[i : i+8]
+	s = s[i : i+wordBytes]
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
+
+func store64(b []byte, i int, w uint64) { binary.LittleEndian.PutUint64(b[i:i+wordBytes], w) }
 
 const (
 	lowBits  = 0x0101010101010101
 	highBits = 0x8080808080808080
 )
 
-// dirtyBytes has the high bit set of each byte of w that is a control below U+0020, a quote, a backslash or not ASCII. Bits
-// above the lowest may be set in error, so only whether there is one and where the first is counts.
-func dirtyBytes(w uint64) uint64 {
+// dirtyBytes is not 0 when a byte of w is a control below U+0020, a quote, a backslash or not ASCII.
+func dirtyBytes(w uint64) uint64 { return suspects(w) & highBits }
+
+// suspects is dirtyBytes in the high bits, and anything in the others, so that several can be taken together.
+func suspects(w uint64) uint64 {
 	quote := w ^ '"'*lowBits
 	backslash := w ^ '\\'*lowBits
-	return ((w - ' '*lowBits) | (quote - lowBits) | (backslash - lowBits) | w) & highBits
+	return (w - ' '*lowBits) | (quote - lowBits) | (backslash - lowBits) | w
 }
+
+// classBytes is not 0 when a byte of w is < > & ` or DEL, some of which a class may escape.
+func classBytes(w uint64) uint64 {
+	angle := (w | 2*lowBits) ^ '>'*lowBits
+	ampersand := w ^ '&'*lowBits
+	backtick := w ^ '`'*lowBits
+	del := w ^ 0x7f*lowBits
+	return ((angle - lowBits) | (ampersand - lowBits) | (backtick - lowBits) | (del - lowBits)) & highBits
+}
+
+// plainTriples reports whether three words are eight characters of three bytes each that are valid UTF-8 and no line boundary: lead
+// bytes 0xe1 and 0xe3 to 0xef but for 0xed, each with two continuation bytes behind it. The leads 0xe0, 0xe2 and 0xed, behind which not every
+// continuation will do, are left to the slower way.
+func plainTriples(w0, w1, w2 uint64) bool {
+	// The bits that make a lead 0xeX or a continuation, at the places where they must stand.
+	const (
+		m0, v0 = 0xc0f0c0c0f0c0c0f0, 0x80e08080e08080e0
+		m1, v1 = 0xf0c0c0f0c0c0f0c0, 0xe08080e08080e080
+		m2, v2 = 0xc0c0f0c0c0f0c0c0, 0x8080e08080e08080
+	)
+	if (w0&m0)^v0|(w1&m1)^v1|(w2&m2)^v2 != 0 {
+		return false
+	}
+	// The low halves of the eight leads, together in one word.
+	const l0, l1, l2 = 0x000f00000f00000f, 0x0f00000f00000f00, 0x00000f00000f0000
+	leads := w0&l0 | w1&l1 | w2&l2
+	return !hasZero(leads) && !hasZero(leads^0x2*lowBits) && !hasZero(leads^0xd*lowBits)
+}
+
+// hasZero reports whether a byte of w is 0.
+func hasZero(w uint64) bool { return (w-lowBits)&^w&highBits != 0 }
 
 // invisible reports whether r has general category Cf or the property Default_Ignorable_Code_Point. The ranges are
 // written down here, and not taken from package unicode, so that the bytes do not depend on the Go release: they are those of Unicode

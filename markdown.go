@@ -16,15 +16,17 @@ import (
 // Every line of a body stands in a block quote and in a code block inside of it, so that no Markdown in it is Markdown.
 type Markdown struct {
 	// Title is the first line. "" is "# PowerContext historical context"; more than one line, a control or format character, a
-	// marker, and the start of a fence or of an HTML block that goes on behind blank lines are errors.
+	// marker, and the start of a fence, of an HTML block that goes on behind blank lines or of a link definition are errors.
 	Title string
 	// Wrapper is the text around the sections. Zero is [PowerContextTextV1]. Besides the rules of [Wrapper], no marker begins with
-	// >, stands in a title, or is a part of the line that says whether an item is truncated, and no line opens a fence or an HTML block.
+	// >, stands in a title or could stand in metadata outside of names and strings, and no line opens a fence, an HTML block or a link
+	// definition.
 	Wrapper Wrapper
 	// Scope is shown for citations of this package's types that carry none. Invalid UTF-8 is an error.
 	Scope string
 	// Sections are the kinds that are shown, in this order. Nil is memory up to 6, then experience up to 2; an empty slice
-	// that is not nil selects nothing. Two sections of one kind are an error.
+	// that is not nil selects nothing. Two sections
+	// of one kind, or shown with one title, are an error.
 	Sections []Section
 	// Show adds lines to each item.
 	Show Show
@@ -166,8 +168,8 @@ func (w Wrapper) validateMarkdown() error {
 			return optionError(ErrWrapper, m.field, 0, "a marker of Markdown does not begin as a body does")
 		case swallows(m.text):
 			return optionError(ErrWrapper, m.field, 0, swallowsRule)
-		case strings.Contains(truncatedLine+"no", m.text) || strings.Contains(truncatedLine+"yes", m.text):
-			return optionError(ErrWrapper, m.field, 0, "a marker of Markdown is no part of the line of truncation")
+		case overlapsMetadata(m.text):
+			return optionError(ErrWrapper, m.field, 0, "a marker of Markdown is not what metadata is made of")
 		}
 	}
 	at := 0
@@ -180,10 +182,57 @@ func (w Wrapper) validateMarkdown() error {
 	return nil
 }
 
-const swallowsRule = "a line that opens a fence or an HTML block"
+// overlapsMetadata reports whether a marker could stand in metadata elsewhere than in a string or a member's name, where
+// escaping a character of it would change what the line says. No marker has a quote, so one that begins outside of a string ends there.
+func overlapsMetadata(marker string) bool {
+	for _, label := range labels {
+		if strings.Contains(label, marker) {
+			return true
+		}
+	}
+	if strings.HasSuffix(rankLabel, strings.TrimRight(marker, "0123456789")) {
+		return true
+	}
+	if !strings.ContainsAny(marker, ":=,{}[]+") {
+		return false // in a name at the most
+	}
+	for i := range len(marker) - 1 {
+		if !adjacent(marker[i], marker[i+1]) {
+			return false
+		}
+	}
+	return true
+}
 
-// swallows reports whether CommonMark takes a line for the start of a block that blank lines do not end: a fence, or an HTML block of
-// types 1 to 5 (CommonMark 0.31, sections 4.5 and 4.6). What follows would not be Markdown any more.
+// adjacent reports whether metadata may have a before b outside of strings and labels: in names, numbers and words, between a name
+// and its value, between members, in arrays and objects.
+func adjacent(a, b byte) bool {
+	after := func(set string) bool { return strings.IndexByte(set, b) >= 0 }
+	switch {
+	case nameBytes[a]:
+		return nameBytes[b] || after(":=,]}+")
+	case a == ':' || a == ',':
+		return nameBytes[b] || after(" [{")
+	case a == ' ' || a == '=':
+		return nameBytes[b] || after("[{")
+	case a == '[':
+		return nameBytes[b] || after("[{]")
+	case a == ']' || a == '}':
+		return after(",]}")
+	}
+	return a == '{' && b == '}' || a == '+' && nameBytes[b]
+}
+
+// labels are what metadata has of its own.
+var labels = [...]string{"Scope", "Artifact", "family", "revision", "Entry", "version", "Confidence: unknown (not assessed)", rankLabel, "Truncated: yes", "Truncated: no"}
+
+const rankLabel = "Recall rank: "
+
+const swallowsRule = "a line that opens a fence, an HTML block or a link definition"
+
+// swallows reports whether CommonMark takes a line for the start of a block that blank lines do not end, so that what follows would not be
+// Markdown any more: a fence, or an HTML block of types 1 to 5 (CommonMark 0.31, sections 4.5 and 4.6). A link reference definition
+// (4.7), which would not be shown, counts too.
 func swallows(line string) bool {
 	line = strings.TrimLeft(line, " ")
 	for _, start := range [...]string{"```", "~~~", "<script", "<pre", "<style", "<textarea", "<!", "<?"} {
@@ -191,7 +240,7 @@ func swallows(line string) bool {
 			return true
 		}
 	}
-	return false
+	return strings.HasPrefix(line, "[") && strings.Contains(line, "]:")
 }
 
 // titleFault returns the rule that text breaks to be no text of a line, and where.
@@ -212,7 +261,7 @@ func titleFault(text string) (at int, rule string) {
 
 // in reports whether text holds a marker.
 func (m *markers) in(text string) bool {
-	return strings.Contains(text, m[0].text) || strings.Contains(text, m[1].text)
+	return strings.Contains(text, m.both[0].text) || strings.Contains(text, m.both[1].text)
 }
 
 func (w *markdownWriter) validateSection(k int) error {
@@ -228,18 +277,27 @@ func (w *markdownWriter) validateSection(k int) error {
 	}
 	title := section.Title
 	if title == "" {
-		title = section.kind() // what derives from it has the same faults
+		title = section.kind() // what derives from it has the same faults, and one more
+		if strings.Trim(title, "-_") == "" {
+			return fault("Title", len(title), "blank")
+		}
 	}
 	if at, rule := titleFault(title); rule != "" {
 		return fault("Title", at, rule)
 	}
-	var buf [128]byte
+	var buf, other [128]byte
 	heading := append(appendTitle(append(buf[:0], itemHeading...), section), ' ')
-	for i := range w.markers {
-		m := &w.markers[i]
-		start := len(heading) - len(strings.TrimRight(m.text, "0123456789")) // of a marker that goes on in the number
-		if m.index(heading) < len(heading) || start >= 0 && strings.HasPrefix(m.text, string(heading[start:])) {
+	for i := range w.markers.both {
+		m := &w.markers.both[i]
+		number := strings.TrimRight(m.text, "0123456789") // a marker may go on in the number
+		n := min(len(number), len(heading))
+		if m.index(heading) < len(heading) || len(number) <= len(heading) && number[:n] == string(heading[len(heading)-n:]) {
 			return fault("Title", -1, "a marker stands in the heading")
+		}
+	}
+	for i := range k {
+		if earlier := appendTitle(append(other[:0], itemHeading...), &w.sections[i]); string(earlier) == string(heading[:len(heading)-1]) {
+			return fault("Title", -1, "an earlier section has the same")
 		}
 	}
 	return nil
@@ -329,9 +387,12 @@ type place struct {
 func (w *markdownWriter) appendItem(dst []byte, item *Item, c *citation, p place, full int, b *bounds) ([]byte, Outcome, int) {
 	start := len(dst)
 	a := allowance{item: b.item, min: b.min, whole: -1, cut: -1}
-	least := 2 * len(truncatedLine)
+	least := 2*len(truncatedLine) + max(len(p.section.Title), 1)
 	if c.form != objectForm {
 		least += c.leastBytes()
+		if c.scope == "" {
+			least += len(w.scope)
+		}
 	}
 	if full-start > least {
 		var buf [headBytes]byte
@@ -368,7 +429,7 @@ func (w *markdownWriter) appendHead(dst []byte, c *citation, p place) []byte {
 		dst = append(dst, "\n"+indent+"Confidence: unknown (not assessed)"...)
 	}
 	if w.show&ShowRank != 0 {
-		dst = strconv.AppendInt(append(dst, "\n"+indent+"Recall rank: "...), int64(p.rank), 10)
+		dst = strconv.AppendInt(append(dst, "\n"+indent+rankLabel...), int64(p.rank), 10)
 	}
 	dst = append(dst, "\n"+truncatedLine+"no"...)
 	dst = w.markers.breakFrom(dst, start)
@@ -411,16 +472,27 @@ func appendName(dst []byte, name string) []byte {
 	return plain.appendLiteral(dst, name)
 }
 
-// bareName reports whether a member's name is shown without quotes: [A-Za-z0-9_.-]{1,64}.
+// bareName reports whether a member's name is shown without quotes: [A-Za-z0-9_.-]{1,64}, and none of the renderer's own labels, so that
+// no citation looks like one of this package's types, and none seems to say whether it is truncated.
 func bareName(name string) bool {
+	switch name {
+	case "Scope", "Artifact", "Entry", "Confidence", "Truncated", "":
+		return false
+	}
 	for i := range len(name) {
-		c := name[i]
-		if !('A' <= c && c <= 'Z' || 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '_' || c == '.' || c == '-') {
+		if !nameBytes[name[i]] {
 			return false
 		}
 	}
-	return 1 <= len(name) && len(name) <= 64
+	return len(name) <= 64
 }
+
+var nameBytes = func() (t [256]bool) {
+	for _, c := range "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-" {
+		t[c] = true
+	}
+	return t
+}()
 
 // appendValue appends a member's value: that of an object, unless it is empty, as its members.
 func appendValue(dst, value []byte) []byte {

@@ -1,6 +1,7 @@
 package envelope
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -27,9 +28,9 @@ func (m Markdown) Check(text string) error {
 	}
 	sections, closed := strings.CutSuffix(text[len(opening):], blockEnd+w.wrapper.End)
 	if !closed {
-		at := strings.Index(text, blockEnd+w.wrapper.End) + len(blockEnd) + len(w.wrapper.End)
-		if at < len(opening) {
-			at = len(text)
+		at := len(text)
+		if i := strings.Index(text[len(opening):], blockEnd+w.wrapper.End); i >= 0 {
+			at = len(opening) + i + len(blockEnd) + len(w.wrapper.End) // there is text behind it
 		}
 		return openError(ErrFrame, at)
 	}
@@ -137,7 +138,7 @@ func (c *checker) items(section *Section) *Error {
 		if c.done {
 			return nil
 		}
-		if !c.read("") {
+		if !c.read("") || c.done {
 			return c.fault()
 		}
 	}
@@ -167,7 +168,7 @@ func (c *checker) metadata(rank *int) (citation string, truncated bool, err *Err
 	if c.w.show&ShowRank != 0 {
 		n, ok := 0, false
 		if last >= 0 {
-			n, ok = decimal(lines[last], c.w.broken(indent+"Recall rank: "))
+			n, ok = decimal(lines[last], indent+rankLabel)
 		}
 		if !ok || n <= *rank {
 			return wrong(last)
@@ -203,54 +204,60 @@ func decimal(line, prefix string) (int, bool) {
 	return n, ok && err == nil && n > 0 && strconv.Itoa(n) == digits
 }
 
-// citationFault returns the first of the lines that is not as appendCitation writes a citation, or -1.
+// citationFault returns the first of the lines that is not as appendCitation writes a citation, or -1. They are read as those of one
+// of this package's citations or, failing that, of any other, and written anew.
 func (w *markdownWriter) citationFault(lines []string) int {
-	c, k := w.readCitation(lines)
+	own, ok := w.ownCitation(lines)
+	if ok && w.differ(&own, lines) < 0 {
+		return -1
+	}
+	object, k := objectLines(lines)
 	if k >= 0 {
 		return k
 	}
-	written := strings.Split(strings.TrimPrefix(w.broken(string(w.appendCitation(nil, &c))), "\n"), "\n")
-	if len(lines) == 0 {
-		written = written[:0]
+	c, err := objectCitation(json.RawMessage(object))
+	if err != nil || c.form != objectForm {
+		return max(len(lines)-1, 0)
+	}
+	return w.differ(&c, lines)
+}
+
+// differ returns the first of the lines that is not as c is written, or -1.
+func (w *markdownWriter) differ(c *citation, lines []string) int {
+	var written []string
+	if text := w.broken(string(w.appendCitation(nil, c))); text != "" {
+		written = strings.Split(text[1:], "\n")
 	}
 	for k := range max(len(written), len(lines)) {
 		if k >= len(written) || k >= len(lines) || written[k] != lines[k] {
-			return min(k, len(lines)-1)
+			return min(k, max(len(lines)-1, 0))
 		}
 	}
 	return -1
 }
 
-// readCitation reads the lines as those of one of this package's citations or, failing that, of any other. It returns the
-// line that is neither, or -1.
-func (w *markdownWriter) readCitation(lines []string) (citation, int) {
-	if c, ok := w.ownCitation(lines); ok {
-		return c, -1
-	}
-	object := []byte("{")
+// objectLines reads lines as those of an object's members. It returns the first that is none, or -1.
+func objectLines(lines []string) (object []byte, bad int) {
+	object = append(object, '{')
 	for k, line := range lines {
 		if k > 0 {
 			object = append(object, ',')
 		}
-		r := lineReader{rest: strings.TrimPrefix(line, indent)}
-		object = append(append(object, r.name(": ")...), ':')
-		object = append(object, r.value()...)
+		r := lineReader{line: []byte(strings.TrimPrefix(line, indent))}
+		object = append(r.name(object, ": "), ':')
+		object = r.value(object)
 		if r.bad {
-			return citation{}, k
+			return nil, k
 		}
 	}
-	c, err := objectCitation(json.RawMessage(append(object, '}')))
-	if err != nil || c.form != objectForm {
-		return citation{}, max(len(lines)-1, 0)
-	}
-	return c, -1
+	return append(object, '}'), -1
 }
 
 func (w *markdownWriter) ownCitation(lines []string) (c citation, ok bool) {
 	c.form = artifactForm
 	if len(lines) > 0 {
-		if r := (lineReader{rest: lines[0]}); r.skip(w.broken(indent + "Scope: ")) {
-			if c.scope = r.text(); r.bad || r.rest != "" || c.scope == "" {
+		if r := (lineReader{line: []byte(lines[0])}); r.skip(indent + "Scope: ") {
+			if c.scope = r.text(); r.bad || !r.done() || c.scope == "" {
 				return c, false
 			}
 			lines = lines[1:]
@@ -262,36 +269,39 @@ func (w *markdownWriter) ownCitation(lines []string) (c citation, ok bool) {
 	if len(lines) == 0 || len(lines) > 2 {
 		return c, false
 	}
-	r := lineReader{rest: lines[0]}
-	r.must(w.broken(indent + "Artifact: family="))
+	r := lineReader{line: []byte(lines[0])}
+	r.must(indent + "Artifact: family=")
 	c.ref.Family = r.text()
 	r.must(", id=")
 	c.ref.ArtifactID = r.text()
 	r.must(", revision=")
-	revision, err := strconv.ParseInt(r.rest, 10, 64)
+	revision, err := strconv.ParseInt(string(r.line[r.at:]), 10, 64)
 	c.ref.Revision = revision
 	if len(lines) == 2 {
 		c.form = memoryForm
-		entry := lineReader{rest: lines[1]}
-		entry.must(w.broken(indent + "Entry: id="))
+		entry := lineReader{line: []byte(lines[1])}
+		entry.must(indent + "Entry: id=")
 		c.entry = entry.text()
 		entry.must(", version=")
 		c.version = entry.text()
-		r.bad = r.bad || entry.bad || entry.rest != ""
+		r.bad = r.bad || entry.bad || !entry.done()
 	}
 	return c, !r.bad && err == nil && !c.lacksID()
 }
 
 // lineReader reads a line of metadata from the left. Once something was not there, it is bad.
 type lineReader struct {
-	rest string
+	line []byte
+	at   int
 	bad  bool
 }
 
+func (r *lineReader) done() bool { return r.at == len(r.line) }
+
 func (r *lineReader) skip(text string) bool {
-	rest, ok := strings.CutPrefix(r.rest, text)
+	ok := bytes.HasPrefix(r.line[r.at:], []byte(text))
 	if ok {
-		r.rest = rest
+		r.at += len(text)
 	}
 	return ok
 }
@@ -299,57 +309,63 @@ func (r *lineReader) skip(text string) bool {
 func (r *lineReader) must(text string) { r.bad = !r.skip(text) || r.bad }
 
 // json reads a JSON value.
-func (r *lineReader) json() string {
-	s := strictjson.Scanner{Data: []byte(r.rest)}
-	end, fault := s.Value(0)
+func (r *lineReader) json() []byte {
+	s := strictjson.Scanner{Data: r.line}
+	end, fault := s.Value(r.at)
 	if fault != nil {
 		r.bad = true
-		return "null"
+		return nil
 	}
-	value := r.rest[:end]
-	r.rest = r.rest[end:]
+	value := r.line[r.at:end]
+	r.at = end
 	return value
 }
 
 // text reads a JSON string and decodes it.
 func (r *lineReader) text() string {
-	if !strings.HasPrefix(r.rest, `"`) {
+	if r.done() || r.line[r.at] != '"' {
 		r.bad = true
 		return ""
 	}
-	return string(strictjson.Decode([]byte(r.json())))
+	if literal := r.json(); !r.bad {
+		return string(strictjson.Decode(literal))
+	}
+	return ""
 }
 
-// name reads a member's name and what stands between it and the value, and returns it as a JSON string.
-func (r *lineReader) name(end string) string {
-	if strings.HasPrefix(r.rest, `"`) {
-		name := r.json()
+// name reads a member's name and what stands between it and the value, and appends it to dst as a JSON string.
+func (r *lineReader) name(dst []byte, end string) []byte {
+	if !r.done() && r.line[r.at] == '"' {
+		dst = append(dst, r.json()...)
 		r.must(end)
-		return name
+		return dst
 	}
-	name, rest, ok := strings.Cut(r.rest, end)
+	name, _, ok := bytes.Cut(r.line[r.at:], []byte(end))
 	r.bad = r.bad || !ok
-	r.rest = rest
-	return `"` + name + `"` // a marker in it is broken with an escape that is JSON's
+	r.at = min(r.at+len(name)+len(end), len(r.line))
+	dst = append(append(dst, '"'), name...)
+	return append(dst, '"') // a marker in it is broken with an escape that is JSON's
 }
 
-// value reads a member's value, JSON or the members of an object, to the end of the line.
-func (r *lineReader) value() string {
+// value reads a member's value, JSON or the members of an object, to the end of the line, and appends it to dst.
+func (r *lineReader) value(dst []byte) []byte {
 	whole := *r
-	if value := whole.json(); !whole.bad && whole.rest == "" {
+	if value := whole.json(); !whole.bad && whole.done() {
 		*r = whole
-		return value
+		return append(dst, value...)
 	}
-	object := "{"
-	for r.rest != "" && !r.bad {
-		if object != "{" {
+	r.bad = r.bad || r.done()
+	for first := true; !r.done() && !r.bad; first = false {
+		if first {
+			dst = append(dst, '{')
+		} else {
 			r.must(", ")
-			object += ","
+			dst = append(dst, ',')
 		}
-		object += r.name("=") + ":" + r.json()
+		dst = append(r.name(dst, "="), ':')
+		dst = append(dst, r.json()...)
 	}
-	r.bad = r.bad || object == "{"
-	return object + "}"
+	return append(dst, '}')
 }
 
 // body reads the lines of a body, of which there is at least one.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -79,7 +80,8 @@ func TestMarkdownCitations(t *testing.T) {
 		{"one level", json.RawMessage(`{"at":{"line":3,"file":"é","deep":{"k":["é"]},"b c":[]}}`), "", `at: line=3, file="\u00e9", deep={"k":["\u00e9"]}, "b c"=[]`},
 		{"deeper, and empty", json.RawMessage(`{"a":[{"b":"\ud83d\ude42"} , 1],"o":{}}`), "", `a: [{"b":"\ud83d\ude42"},1]|o: {}`},
 		{"a marker in a name and in a value", map[string]any{textEnd: textBegin}, "", `E\u004eD_POWERCONTEXT_PREPARED_TEXT_V1: "BE\u0047IN_POWERCONTEXT_PREPARED_TEXT_V1"`},
-		{"lines that look like the renderer's", json.RawMessage(`{"Truncated":"no","Scope":"s","Recall rank":1}`), "", `Truncated: "no"|Scope: "s"|"Recall rank": 1`},
+		{"names that are the renderer's labels", json.RawMessage(`{"Scope":"s","Artifact":{"family":"f","id":"a","revision":1},"Entry":{"id":"e"},"Confidence":1,"Recall rank":1,"Truncated":false}`), "", `"Scope": "s"|"Artifact": family="f", id="a", revision=1|"Entry": id="e"|"Confidence": 1|"Recall rank": 1|"Truncated": false`},
+		{"a deep object", json.RawMessage(`{"a":{"b":{"c":[1]}},"d":{"e":[]}}`), "", `a: b={"c":[1]}|d: e=[]`},
 		{"nothing", json.RawMessage(`{}`), "s", ``},
 	}
 	for _, tt := range tests {
@@ -122,6 +124,21 @@ func TestMarkdownTitles(t *testing.T) {
 	assert.Contains(t, p.Content, "## Two words\n\n### Two words 1\n")
 }
 
+// Markers that look a little like metadata and can be no part of it.
+func TestMarkdownMarkers(t *testing.T) {
+	for _, begin := range []string{"===== BEGIN =====", "BEGIN CONTEXT", "--- begin ---", "BEGIN:CONTEXT!", "[BEGIN CONTEXT]", "{{BEGIN}}{{x", "<begin a=1, b=2>", "(BEGIN, IT)", "# BEGIN 1"} {
+		m := envelope.Markdown{Wrapper: envelope.Wrapper{Notice: "n", Begin: begin, End: "END_OF_IT_ALL"}, Show: 3}
+		items := []envelope.Item{
+			memory(begin, "x "+begin+"\n"+begin), {Citation: map[string]any{begin: begin, "a": 1, "b": map[string]any{"c": begin, "END_OF_IT_ALL": []any{1, begin}}}, Content: "y"},
+		}
+		p, err := m.Render(items, envelope.Budget{})
+		require.NoError(t, err, begin)
+		requireIntact(t, p.Content, m.Wrapper)
+		assert.NoError(t, m.Check(p.Content), p.Content)
+		assert.Equal(t, 2, p.Report.Count(envelope.Included))
+	}
+}
+
 func TestMarkdownIllegalOptions(t *testing.T) {
 	section := func(s ...envelope.Section) envelope.Markdown { return envelope.Markdown{Sections: s} }
 	wrapper := func(notice, begin string) envelope.Markdown {
@@ -155,6 +172,13 @@ func TestMarkdownIllegalOptions(t *testing.T) {
 		{"a marker that begins with a space", wrapper("n", " BEGINNING"), envelope.ErrWrapper, "wrapper.Begin", 0},
 		{"a marker that opens a fence", wrapper("n", "```BEGINNING"), envelope.ErrWrapper, "wrapper.Begin", 0},
 		{"a marker in the line of truncation", wrapper("n", "ncated: y"), envelope.ErrWrapper, "wrapper.Begin", 0},
+		{"a marker that is a label", wrapper("n", "revision"), envelope.ErrWrapper, "wrapper.Begin", 0},
+		{"a marker across a label and a number", wrapper("n", "l rank: 1"), envelope.ErrWrapper, "wrapper.Begin", 0},
+		{"a marker across a separator", wrapper("n", "false, b="), envelope.ErrWrapper, "wrapper.Begin", 0},
+		{"a marker across a name and a value", wrapper("n", "name: 12"), envelope.ErrWrapper, "wrapper.Begin", 0},
+		{"a marker that is a link definition", wrapper("n", "[a]: BEGIN <x>"), envelope.ErrWrapper, "wrapper.Begin", 0},
+		{"a kind of no words", section(envelope.Section{Kind: "-_"}), envelope.ErrOption, "sections[0].Title", 2},
+		{"two sections shown alike", section(envelope.Section{Kind: "a-b"}, envelope.Section{Kind: "a_b"}), envelope.ErrOption, "sections[1].Title", -1},
 		{"a marker that a number completes", envelope.Markdown{Wrapper: wrapper("n", "# Memory 12").Wrapper}, envelope.ErrOption, "sections[0].Title", -1},
 		{"a notice that opens a fence", wrapper("n\n~~~", "BEGIN_IT_ALL"), envelope.ErrWrapper, "wrapper.Notice", 2},
 		{"JSON's rules", wrapper("", "BEGIN_IT_ALL"), envelope.ErrWrapper, "wrapper.Notice", -1},
@@ -280,6 +304,102 @@ func TestMarkdownBudgetSweep(t *testing.T) {
 	}
 }
 
+// Check refuses each change to a text with what is wrong and where.
+func TestMarkdownCheckRefuses(t *testing.T) {
+	m := envelope.Markdown{Show: envelope.ShowRank | envelope.ShowConfidence}
+	items := []envelope.Item{
+		memory("e1", "one\n\ntwo"), memory("e2", strings.Repeat("x", 3000)),
+		{Kind: "experience", Citation: json.RawMessage(`{"url":"u","at":{"line":1}}`), Content: "three"},
+	}
+	p, err := m.Render(items, envelope.Budget{})
+	require.NoError(t, err)
+	require.NoError(t, m.Check(p.Content))
+	tests := []struct {
+		why, old, new string
+		what          error
+	}{
+		{"text before", "# Power", "x# Power", envelope.ErrFrame},
+		{"a changed notice", "data, not", "data or", envelope.ErrFrame},
+		{"text behind", "\n\n" + textEnd, "\n\n" + textEnd + "\n", envelope.ErrFrame},
+		{"no end", "\n\n" + textEnd, "", envelope.ErrFrame},
+		{"a blank line more before the end", "\n\n" + textEnd, "\n\n\n" + textEnd, envelope.ErrStructure},
+		{"no sections", p.Content[strings.Index(p.Content, "\n\n## "):strings.Index(p.Content, "\n\n"+textEnd)], "", envelope.ErrFrame},
+		{"a second end", "one", textEnd, envelope.ErrMarker},
+		{"a second begin line", "one", "one\n" + textBegin, envelope.ErrMarker},
+		{"a raw tab", "one", "o\tne", envelope.ErrHidden},
+		{"a raw CR", "one", "o\rne", envelope.ErrLineBoundary},
+		{"a raw VT", "one", "o\vne", envelope.ErrLineBoundary},
+		{"a raw U+0085", "one", "o\u0085ne", envelope.ErrLineBoundary},
+		{"a raw U+2029", "one", "o\u2029ne", envelope.ErrLineBoundary},
+		{"a raw override", "one", "o\u202ene", envelope.ErrHidden},
+		{"a raw DEL", "one", "o\x7fne", envelope.ErrHidden},
+		{"invalid UTF-8", "one", "o\xffne", envelope.ErrInvalidUTF8},
+		{"a body line without its prefix", ">     two", "two", envelope.ErrStructure},
+		{"a body line with half of it", ">     two", ">    two", envelope.ErrStructure},
+		{"an empty body line without its prefix", "\n>     \n", "\n\n", envelope.ErrStructure},
+		{"a heading of its own", ">     one", "# Heading\n\n>     one", envelope.ErrStructure},
+		{"an unknown section", "## Experience\n", "## Experiences\n", envelope.ErrStructure},
+		{"another number", "### Memory 2", "### Memory 3", envelope.ErrStructure},
+		{"another level", "### Memory 2", "#### Memory 2", envelope.ErrStructure},
+		{"no metadata", "    Truncated: no\n\n>     one", ">     one", envelope.ErrStructure},
+		{"another truncation", "    Truncated: no", "    Truncated: maybe", envelope.ErrStructure},
+		{"no rank", "    Recall rank: 1\n", "", envelope.ErrStructure},
+		{"a rank below the one before", "    Recall rank: 2", "    Recall rank: 1", envelope.ErrStructure},
+		{"a rank spelt differently", "    Recall rank: 2", "    Recall rank: 02", envelope.ErrStructure},
+		{"no confidence", "    Confidence: unknown (not assessed)\n", "", envelope.ErrStructure},
+		{"another confidence", "(not assessed)", "(assessed)", envelope.ErrStructure},
+		{"a raw character in an identifier", `id="e1"`, `id="é"`, envelope.ErrStructure},
+		{"an escape that need not be", `id="e1"`, `id="\u0065"`, envelope.ErrStructure},
+		{"a citation without an id", `id="e1"`, `id=""`, envelope.ErrStructure},
+		{"a revision spelt differently", "revision=18", "revision=018", envelope.ErrStructure},
+		{"a revision of minus nothing", "revision=18", "revision=-0", envelope.ErrStructure},
+		{"metadata that is none", `    url: "u"`, `    url`, envelope.ErrStructure},
+		{"a value that is none", `    url: "u"`, `    url: u`, envelope.ErrStructure},
+		{"a string that does not end", `    url: "u"`, `    url: "u`, envelope.ErrStructure},
+		{"a nested value that is none", `    at: line=1`, `    at: line=`, envelope.ErrStructure},
+		{"a nested separator that is none", `    at: line=1`, `    at: line=1,b=2`, envelope.ErrStructure},
+		{"a name twice", `    url: "u"`, "    url: \"u\"\n    url: \"u\"", envelope.ErrStructure},
+		{"a name that needs quotes", `    url: "u"`, `    u l: "u"`, envelope.ErrStructure},
+		{"a name that needs none", `    url: "u"`, `    "url": "u"`, envelope.ErrStructure},
+		{"a label without quotes", `    url: "u"`, `    Truncated: "u"`, envelope.ErrStructure},
+		{"a citation twice", "e2", "e1", envelope.ErrUndeliverable},
+		{"a blank body", ">     three", ">     ", envelope.ErrUndeliverable},
+		{"a cut body without an ellipsis", "x…\n", "x\n", envelope.ErrUndeliverable},
+	}
+	for _, tt := range tests {
+		t.Run(tt.why, func(t *testing.T) {
+			require.Contains(t, p.Content, tt.old)
+			text := strings.ReplaceAll(p.Content, tt.old, tt.new)
+			err := m.Check(text)
+			var e *envelope.Error
+			require.ErrorAs(t, err, &e)
+			assert.ErrorIs(t, err, tt.what)
+			assert.Equal(t, "text", e.Field)
+			assert.LessOrEqual(t, e.Offset, len(text))
+		})
+	}
+	for n := range len(p.Content) {
+		var e *envelope.Error
+		require.ErrorAs(t, m.Check(p.Content[:n]), &e, "cut at byte %d", n)
+		require.LessOrEqual(t, e.Offset, n)
+	}
+}
+
+// Checking takes time in proportion to the text, whoever wrote its lines.
+func TestMarkdownCheckIsLinear(t *testing.T) {
+	var nested strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&nested, `,"m%d":%d`, i, i)
+	}
+	items := []envelope.Item{{Citation: json.RawMessage(`{"u":{` + nested.String()[1:] + `}}`), Content: "x"}}
+	p, err := envelope.Markdown{}.Render(items, envelope.Budget{MaxBytes: envelope.Unlimited})
+	require.NoError(t, err)
+	start := time.Now()
+	require.NoError(t, envelope.Markdown{}.Check(p.Content))
+	require.Error(t, envelope.Markdown{}.Check(strings.Replace(p.Content, "u: m0=0", "u: "+strings.Repeat("a=1, ", 50_000)+"m0", 1)))
+	require.Less(t, time.Since(start), 2*time.Second, "a quadratic reader takes longer by far")
+}
+
 func TestMarkdownAllocations(t *testing.T) {
 	contents := map[string]string{
 		"prose": strings.Repeat("plain words\n", 100), "hostile": strings.Repeat(textEnd+"\u2028\"\x1b", 30), "long": strings.Repeat("记忆", 5000),
@@ -288,9 +408,10 @@ func TestMarkdownAllocations(t *testing.T) {
 		Wrapper: envelope.Wrapper{Notice: "n", Begin: "<untrusted-context>", End: "</untrusted-context>"}, Show: 3, Scope: "s", Invisible: true,
 		Sections: []envelope.Section{{Title: "A title that is longer than thirty-two bytes"}},
 	}
+	scoped := envelope.Markdown{Scope: strings.Repeat("记", 100), Sections: []envelope.Section{{Title: strings.Repeat("t", 80)}}}
 	for name, content := range contents {
 		for _, n := range []int{1, 8, 200} {
-			for _, m := range []envelope.Markdown{{}, own} {
+			for _, m := range []envelope.Markdown{{}, own, scoped} {
 				for _, b := range []envelope.Budget{{}, {MaxBytes: 1}, {MaxBytes: 100}, {MaxBytes: 400}, {MaxBytes: 400, MinTruncatedBytes: 200}, {MaxBytes: 4472}} {
 					items := make([]envelope.Item, n)
 					for i := range items {

@@ -120,7 +120,7 @@ func (w *twinMarkdown) append(items []envelope.Item, b envelope.Budget) (string,
 					return twinOutcome{envelope.Malformed, 0, -1}
 				case !valid:
 					// Malformed, if the bad byte could be delivered; otherwise the shown pieces before it are more than enough.
-					rest := strings.ReplaceAll(item.Content, "\r\n", "\n")
+					rest := item.Content
 					total := 0
 					for rest != "" {
 						p, ok := w.pieces(rest)
@@ -245,8 +245,8 @@ func (w *twinMarkdown) metadata(v any) (lines []string, uncited, malformed bool)
 var textWrappers = []envelope.Wrapper{
 	{},
 	{Notice: "n", Begin: "<untrusted-context>", End: "</untrusted-context>"},
-	{Notice: "Two\n\nblocks.", Begin: "-=-=-=-=-=", End: "=--=--=--=--x"},
-	{Notice: "n", Begin: "Artifact: f", End: "### END ###"},
+	{Notice: "Two\n\nblocks.", Begin: "==-==-==-==", End: "==-==== END"},
+	{Notice: "n", Begin: "BEGIN CONTEXT", End: "### END ###"},
 }
 
 func randomMarkdown(rng *rand.Rand) (envelope.Markdown, []envelope.Item, envelope.Budget) {

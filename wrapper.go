@@ -124,9 +124,22 @@ type marker struct {
 }
 
 // markers is the two markers of a wrapper.
-type markers [2]marker
+type markers struct {
+	both   [2]marker
+	shared bool
+	common byte // if shared, a character that both markers have: a text without it has neither
+}
 
-func (w Wrapper) markers() markers { return markers{newMarker(w.Begin), newMarker(w.End)} }
+func (w Wrapper) markers() markers {
+	m := markers{both: [2]marker{newMarker(w.Begin), newMarker(w.End)}}
+	for i := range len(w.Begin) {
+		c := w.Begin[i]
+		if strings.IndexByte(w.End, c) >= 0 && (!m.shared || rarity[c] > rarity[m.common]) {
+			m.shared, m.common = true, c
+		}
+	}
+	return m
+}
 
 func newMarker(text string) marker {
 	m := marker{text: text, at: breakable(text)}
@@ -177,10 +190,10 @@ const breakBytes = unitBytes - 1
 // breakFrom breaks each occurrence of a marker in dst[start:], in place but for growing: of the leftmost, the one character
 // is escaped, and the search goes on behind that character.
 func (m *markers) breakFrom(dst []byte, start int) []byte {
-	extra := m.extra(dst[start:])
-	if extra == 0 {
+	if m.absent(dst[start:]) {
 		return dst
 	}
+	extra := m.extra(dst[start:])
 	n := len(dst)
 	dst = slices.Grow(dst, extra)[:n+extra]
 	text := dst[start+extra:] // moved up by what the text will grow; writing follows reading and never passes it
@@ -195,6 +208,9 @@ func (m *markers) breakFrom(dst []byte, start int) []byte {
 
 // extra returns how much longer text gets when the markers in it are broken.
 func (m *markers) extra(text []byte) int {
+	if m.absent(text) {
+		return 0
+	}
 	n := 0
 	for s := m.search(text); s.next(); {
 		n += breakBytes
@@ -202,9 +218,15 @@ func (m *markers) extra(text []byte) int {
 	return n
 }
 
+// absent reports that text has no marker, as far as that can be seen at a glance.
+func (m *markers) absent(text []byte) bool { return m.shared && bytes.IndexByte(text, m.common) < 0 }
+
 // longest returns how many bytes of text there may be at the most for them to take no more than limit when the markers in
 // them are broken. A marker that a cut leaves incomplete costs nothing.
 func (m *markers) longest(text []byte, limit int) int {
+	if m.absent(text) {
+		return limit
+	}
 	for s := m.search(text); s.next(); {
 		if s.end+breakBytes > limit {
 			return min(s.end-1, limit)
@@ -233,7 +255,7 @@ type markerSearch struct {
 }
 
 func (s *markerSearch) find(k, from int) {
-	s.starts[k] = from + s.markers[k].index(s.text[from:])
+	s.starts[k] = from + s.markers.both[k].index(s.text[from:])
 }
 
 func (s *markerSearch) next() bool {
@@ -245,8 +267,8 @@ func (s *markerSearch) next() bool {
 		return false
 	}
 	s.start = s.starts[k]
-	s.end = s.start + len(s.markers[k].text)
-	s.broken = s.start + s.markers[k].at
+	s.end = s.start + len(s.markers.both[k].text)
+	s.broken = s.start + s.markers.both[k].at
 	for k, start := range s.starts {
 		if start <= s.broken {
 			s.find(k, s.broken+1)

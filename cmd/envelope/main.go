@@ -270,6 +270,9 @@ func (s *showFlag) String() string { return "" }
 
 func (s *showFlag) Set(value string) error {
 	*s = 0
+	if value == "" {
+		return nil
+	}
 	for name := range strings.SplitSeq(value, ",") {
 		switch name {
 		case "confidence":

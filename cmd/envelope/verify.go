@@ -32,8 +32,7 @@ func verify(args []string, s streams) (int, error) {
 	verdict, status := fmt.Sprintf("intact: %d bytes", len(text)), done
 	if *maxBytes > 0 && len(text) > *maxBytes {
 		verdict, status = fmt.Sprintf("too long: %d bytes, %d allowed", len(text), *maxBytes), refused
-	}
-	if err := intact(&o, text); err != nil {
+	} else if err := intact(&o, text); err != nil {
 		var e *envelope.Error
 		if !errors.As(err, &e) || e.Field != "text" {
 			return failed, err // about an option, not about the text

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// corpus is a text to render, long enough to be cut to any size.
+type corpus struct{ name, text string }
+
+// corpora are this project's own documents and sources, and two texts that are generated and say so: Chinese prose, since the project has
+// none, and a text of nothing but characters that need an escape.
+func corpora(root string) ([]corpus, error) {
+	read := func(patterns ...string) (string, error) {
+		var b strings.Builder
+		for _, pattern := range patterns {
+			files, err := filepath.Glob(filepath.Join(root, pattern))
+			if err != nil {
+				return "", err
+			}
+			for _, file := range files {
+				data, err := os.ReadFile(file)
+				if err != nil {
+					return "", err
+				}
+				b.Write(data)
+			}
+		}
+		return b.String(), nil
+	}
+	license, err := read("LICENSE")
+	if err != nil {
+		return nil, err
+	}
+	code, err := read("*.go")
+	if err != nil {
+		return nil, err
+	}
+	mixed, err := read("*.md")
+	if err != nil {
+		return nil, err
+	}
+	return []corpus{
+		{"ascii", strings.Join(strings.Fields(license), " ")}, // prose in one line
+		{"chinese", chinese()},
+		{"code", code},
+		{"dense", strings.Repeat("\"\\\n\t\x01\u2028\u0085<", 64)},
+		{"mixed", mixed},
+	}, nil
+}
+
+// chinese generates prose of the shape of Chinese: words of two to four common characters, a comma or a full stop between clauses, and now and
+// then a number or a Latin name.
+func chinese() string {
+	const common = "的一是了我不人在他有这个上们来到时大地为子中你说生国年着就那和要她出也得里后自以会家可下而过天去能对小多然于心学么之都好看起发当没成只如事把还用第样道想作种开美总从无情己面最女但现前些所同日手又行意动方期它头经长儿回位分爱老因很给名法间斯知世什两次使身者被高已亲其进此话常与活正感"
+	runes := []rune(common)
+	state := uint32(1)
+	next := func(n int) int {
+		state = state*1664525 + 1013904223
+		return int(state>>8) % n
+	}
+	var b strings.Builder
+	for b.Len() < 64<<10 {
+		for range 3 + next(6) {
+			for range 1 + next(3) {
+				b.WriteRune(runes[next(len(runes))])
+			}
+		}
+		switch next(12) {
+		case 0:
+			b.WriteString("2024")
+		case 1:
+			b.WriteString("OpenAPI")
+		}
+		b.WriteString([]string{"，", "，", "。", "、"}[next(4)])
+	}
+	return b.String()
+}
+
+// take returns n bytes of the corpus, or up to three fewer so as not to cut a character, from different places.
+func (c corpus) take(n, from int) string {
+	text := c.text
+	for len(text) < from+n+4 {
+		text += c.text
+	}
+	text = text[from:]
+	return strings.ToValidUTF8(text[:n], "")
+}

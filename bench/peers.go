@@ -1,0 +1,164 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/bytedance/sonic/encoder"
+	"github.com/go-json-experiment/json/jsontext"
+	goccy "github.com/goccy/go-json"
+	segmentio "github.com/segmentio/encoding/json"
+
+	"github.com/untrusted-context/envelope"
+)
+
+// peer encodes one string as JSON, as cheaply as its library can.
+type peer struct {
+	name   string
+	encode func(s string)
+}
+
+// baseline is what the figures are ratios to.
+const baseline = "encoding/json"
+
+func peers() []peer {
+	var (
+		std     bytes.Buffer
+		stdEnc  = json.NewEncoder(&std)
+		segment []byte
+		text    []byte
+		fast    []byte
+		buf     []byte
+	)
+	stdEnc.SetEscapeHTML(false)
+	return []peer{
+		{baseline, func(s string) {
+			std.Reset()
+			must(stdEnc.Encode(s))
+		}},
+		{"goccy/go-json", func(s string) {
+			_, err := goccy.MarshalWithOption(s, goccy.DisableHTMLEscape())
+			must(err)
+		}},
+		{"segmentio", func(s string) { segment = segmentio.AppendEscape(segment[:0], s, 0) }},
+		{"jsontext", func(s string) {
+			var err error
+			text, err = jsontext.AppendQuote(text[:0], s)
+			must(err)
+		}},
+		{"sonic + UTF-8 check", func(s string) {
+			fast = fast[:0]
+			must(encoder.EncodeInto(&fast, s, encoder.NoValidateJSONMarshaler))
+			if !utf8.ValidString(s) {
+				panic("invalid")
+			}
+		}},
+		{"envelope, all of it", func(s string) {
+			one[0].Content = s
+			buf = render(buf, one[:], unbounded)
+		}},
+	}
+}
+
+var (
+	unbounded = envelope.Budget{MaxBytes: -1, MaxItems: -1, MaxItemBytes: -1, MinTruncatedBytes: -1}
+	one       = [1]envelope.Item{{Citation: cite(0)}}
+)
+
+func cite(n int64) envelope.MemoryCitation {
+	return envelope.MemoryCitation{
+		Memory:  envelope.ArtifactRef{Family: "memory", ArtifactID: "memory", Revision: n},
+		EntryID: "mem_ent_12", EntryVersionID: "mem_ent_12_v3",
+	}
+}
+
+func render(buf []byte, items []envelope.Item, b envelope.Budget) []byte {
+	out, _, err := envelope.JSON{}.Append(buf[:0], items, b)
+	must(err)
+	return out
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// The same job with encoding/json: structures, an Encoder, and what it leaves undone.
+type stdLine struct {
+	Trust string    `json:"trust"`
+	Items []stdItem `json:"items"`
+}
+
+type stdItem struct {
+	Citation  stdCitation `json:"citation"`
+	Content   string      `json:"content"`
+	Truncated bool        `json:"truncated"`
+}
+
+type stdCitation struct {
+	Memory  envelope.ArtifactRef `json:"memory_ref"`
+	Entry   string               `json:"entry_id"`
+	Version string               `json:"entry_version_id"`
+}
+
+// stdRenderer writes the envelope with encoding/json: U+0085 escaped, which it leaves raw, and the markers broken.
+type stdRenderer struct {
+	line bytes.Buffer
+	out  []byte
+}
+
+var nextLine, nextLineEscaped = []byte("\u0085"), []byte(`\u0085`)
+
+func (r *stdRenderer) render(items []stdItem) []byte {
+	w := envelope.PowerContextV1
+	r.line.Reset()
+	e := json.NewEncoder(&r.line)
+	e.SetEscapeHTML(false)
+	must(e.Encode(stdLine{"untrusted_history", items}))
+	line := r.line.Bytes()
+	if bytes.Contains(line, nextLine) {
+		line = bytes.ReplaceAll(line, nextLine, nextLineEscaped)
+	}
+	for _, marker := range []string{w.Begin, w.End} {
+		if bytes.Contains(line, []byte(marker)) {
+			line = bytes.ReplaceAll(line, []byte(marker), []byte(strings.Replace(marker, "N", `\u004e`, 1)))
+		}
+	}
+	r.out = append(r.out[:0], w.Notice...)
+	r.out = append(r.out, "\n\n"...)
+	r.out = append(append(r.out, w.Begin...), '\n')
+	r.out = append(r.out, line...) // with Encode's line feed
+	r.out = append(r.out, w.End...)
+	return r.out
+}
+
+// fit delivers items in order until one has to be cut, and searches its length by rendering everything anew at each step.
+func (r *stdRenderer) fit(contents []string, most, mostItem int) []byte {
+	var items []stdItem
+	for i, content := range contents {
+		c := cite(int64(i))
+		item := stdItem{stdCitation{c.Memory, c.EntryID, c.EntryVersionID}, content, false}
+		if len(content) <= mostItem && len(r.render(append(items, item))) <= most {
+			items = append(items, item)
+			continue
+		}
+		item.Truncated = true
+		low, high := 0, min(len(content), mostItem-len("…"))
+		for low < high {
+			mid := (low + high + 1) / 2
+			item.Content = strings.ToValidUTF8(content[:mid], "") + "…"
+			if len(r.render(append(items, item))) <= most {
+				low = mid
+			} else {
+				high = mid - 1
+			}
+		}
+		item.Content = strings.ToValidUTF8(content[:low], "") + "…"
+		items = append(items, item)
+		break
+	}
+	return r.render(items)
+}
