@@ -81,5 +81,33 @@ func benchmarkLong(tb testing.TB, rounds int, content string) {
 func TestBenchmarkBodies(t *testing.T) {
 	eachCorpus(func(_ string, items []envelope.Item) { benchmarkAppend(t, 2, items, envelope.Budget{}) })
 	benchmarkLong(t, 2, strings.Repeat("x", 1<<20))
+	eachCorpus(func(_ string, items []envelope.Item) { benchmarkMarkdown(t, 2, items, envelope.Budget{}) })
 	require.Len(t, corpora, 4)
+}
+
+func BenchmarkMarkdown(b *testing.B) {
+	eachCorpus(func(corpus string, items []envelope.Item) {
+		b.Run(corpus, func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(8 * int64(len(items[0].Content)))
+			benchmarkMarkdown(b, b.N, items, envelope.Budget{MaxBytes: -1})
+		})
+	})
+	for _, size := range []int{64 << 10, 64 << 20} {
+		items := []envelope.Item{memory("e", strings.Repeat("some words\n", size/11))}
+		b.Run(fmt.Sprintf("long/%dKB", size>>10), func(b *testing.B) {
+			b.ReportAllocs()
+			benchmarkMarkdown(b, b.N, items, envelope.Budget{})
+		})
+	}
+}
+
+func benchmarkMarkdown(tb testing.TB, rounds int, items []envelope.Item, b envelope.Budget) {
+	dst := make([]byte, 0, 1<<20)
+	for range rounds {
+		out, report, err := envelope.Markdown{}.Append(dst, items, b)
+		if err != nil || report.Bytes == 0 || len(out) != report.Bytes {
+			tb.Fatalf("%d bytes, %+v, %v", len(out), report, err)
+		}
+	}
 }

@@ -372,10 +372,16 @@ func whiteSpace(r rune) bool {
 
 // firstInvalid returns the first byte of s that is not part of a character in UTF-8, or -1.
 func firstInvalid(s string) int {
-	if utf8.ValidString(s) {
-		return -1
-	}
 	for i := 0; i < len(s); {
+		for len(s)-i >= wordBytes && load64(s, i)&highBits == 0 {
+			i += wordBytes
+		}
+		for len(s)-i >= 3*wordBytes && plainTriples(load64(s, i), load64(s, i+wordBytes), load64(s, i+2*wordBytes)) {
+			i += 3 * wordBytes
+		}
+		if i == len(s) {
+			break
+		}
 		r, width := utf8.DecodeRuneInString(s[i:])
 		if r == utf8.RuneError && width == 1 {
 			return i

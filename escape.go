@@ -433,23 +433,24 @@ func classBytes(w uint64) uint64 {
 	return ((angle - lowBits) | (ampersand - lowBits) | (backtick - lowBits) | (del - lowBits)) & highBits
 }
 
-// plainTriples reports whether three words are eight characters of three bytes each that are valid UTF-8 and no line boundary: lead
-// bytes 0xe1 and 0xe3 to 0xef but for 0xed, each with two continuation bytes behind it. The leads 0xe0, 0xe2 and 0xed, behind which not every
-// continuation will do, are left to the slower way.
+// plainTriples reports whether three words are eight characters of three bytes each that are valid UTF-8 and no line boundary. The leads
+// 0xe0, 0xe2 and 0xed, behind which not every continuation will do, are left to the slower way.
 func plainTriples(w0, w1, w2 uint64) bool {
-	// The bits that make a lead 0xeX or a continuation, at the places where they must stand.
+	leads, ok := triples(w0, w1, w2)
+	return ok && !hasZero(leads) && !hasZero(leads^0x2*lowBits) && !hasZero(leads^0xd*lowBits)
+}
+
+// triples reports whether three words are eight times a lead byte 0xeX and two continuation bytes, and returns the eight Xs, a byte
+// each, in no order.
+func triples(w0, w1, w2 uint64) (leads uint64, ok bool) {
 	const (
 		m0, v0 = 0xc0f0c0c0f0c0c0f0, 0x80e08080e08080e0
 		m1, v1 = 0xf0c0c0f0c0c0f0c0, 0xe08080e08080e080
 		m2, v2 = 0xc0c0f0c0c0f0c0c0, 0x8080e08080e08080
+
+		l0, l1, l2 = 0x000f00000f00000f, 0x0f00000f00000f00, 0x00000f00000f0000
 	)
-	if (w0&m0)^v0|(w1&m1)^v1|(w2&m2)^v2 != 0 {
-		return false
-	}
-	// The low halves of the eight leads, together in one word.
-	const l0, l1, l2 = 0x000f00000f00000f, 0x0f00000f00000f00, 0x00000f00000f0000
-	leads := w0&l0 | w1&l1 | w2&l2
-	return !hasZero(leads) && !hasZero(leads^0x2*lowBits) && !hasZero(leads^0xd*lowBits)
+	return w0&l0 | w1&l1 | w2&l2, (w0&m0)^v0|(w1&m1)^v1|(w2&m2)^v2 == 0
 }
 
 // hasZero reports whether a byte of w is 0.
@@ -462,7 +463,12 @@ func hasZero(w uint64) bool { return (w-lowBits)&^w&highBits != 0 }
 func invisible(r rune) bool { return formatCharacter(r) || inRanges(ignorable, r) }
 
 // formatCharacter reports whether r has general category Cf.
-func formatCharacter(r rune) bool { return inRanges(format, r) }
+func formatCharacter(r rune) bool {
+	if 0x2070 <= r && r < 0xfeff {
+		return false // most of the world's text
+	}
+	return inRanges(format, r)
+}
 
 type runeRange struct{ first, last rune }
 

@@ -561,20 +561,48 @@ func (d *display) piece(s string) (r rune, n, used, written int) {
 func (d *display) cleanPrefix(s string) int {
 	i := 0
 	for i < len(s) {
-		if c := s[i]; c < utf8.RuneSelf {
+		for len(s)-i >= wordBytes && !unprintable(load64(s, i)) {
+			i += wordBytes
+		}
+		for len(s)-i >= 3*wordBytes && commonTriples(load64(s, i), load64(s, i+wordBytes), load64(s, i+2*wordBytes)) {
+			i += 3 * wordBytes
+		}
+		if i == len(s) {
+			break
+		}
+		c := s[i]
+		if c < utf8.RuneSelf {
 			if !d.plain[c] {
-				return i
+				break
 			}
 			i++
 			continue
 		}
+		if 0xe4 <= c && c <= 0xec && len(s)-i >= 3 && s[i+1]&0xc0 == 0x80 && s[i+2]&0xc0 == 0x80 {
+			i += 3 // one of the characters of commonTriples
+			continue
+		}
 		r, n := utf8.DecodeRuneInString(s[i:])
 		if r == utf8.RuneError && n == 1 || r == '\u2028' || r == '\u2029' || d.hidden(r) {
-			return i
+			break
 		}
 		i += n
 	}
 	return i
+}
+
+// unprintable reports whether a byte of w is not printable ASCII.
+func unprintable(w uint64) bool {
+	del := w ^ 0x7f*lowBits
+	return ((w-' '*lowBits)|(del-lowBits)|w)&highBits != 0
+}
+
+// commonTriples reports whether three words are eight characters of three bytes each that are valid UTF-8 and are shown as they are by
+// every display: those with the lead bytes 0xe4 to 0xec, most of Han and Hangul.
+func commonTriples(w0, w1, w2 uint64) bool {
+	leads, ok := triples(w0, w1, w2)
+	low, high := leads+(0x80-0x4)*lowBits, leads+(0x80-0xd)*lowBits // the high bits tell which are not below
+	return ok && low&^high&highBits == highBits
 }
 
 // markdownMeter measures content for a Markdown text: the display form for the item bounds, line prefixes added for the text.
