@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -287,6 +288,18 @@ func TestReasons(t *testing.T) {
 	assert.Equal(t, "lone-surrogate", string(reason))
 	_, err = envelope.ParsePrepared([]byte(response), 8)
 	assert.EqualError(t, err, "envelope: prepared.content: too-long (byte 72)")
+}
+
+// The documentation lists each reason, in the order in which they come first.
+func TestReasonsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("docs/hosts.md")
+	require.NoError(t, err)
+	var listed []envelope.Reason
+	_, section, _ := strings.Cut(string(page), "## Reason codes")
+	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z0-9-]+)` \\|").FindAllStringSubmatch(section, -1) {
+		listed = append(listed, envelope.Reason(row[1]))
+	}
+	assert.Equal(t, reasons, listed)
 }
 
 // twinResponse is what the slow reader makes of a response.
