@@ -25,6 +25,8 @@ type Budget struct {
 	MinTruncatedBytes int
 }
 
+const defaultBytes = 8000
+
 // bounds is a budget with its defaults and its "no bound" filled in.
 type bounds struct{ bytes, items, item, min int }
 
@@ -42,7 +44,7 @@ func (b Budget) bounds() (bounds, error) {
 			return bounds{}, optionError(ErrBudget, f.name, -1, "")
 		}
 	}
-	most := bound(b.MaxBytes, 8000, math.MaxInt)
+	most := bound(b.MaxBytes, defaultBytes, math.MaxInt)
 	return bounds{
 		bytes: most,
 		items: bound(b.MaxItems, 8, math.MaxInt),

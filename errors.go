@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// What can be wrong. Every error of this package is an *[Error] that wraps one of these.
+// What can be wrong. Every error of this package is an *[Error] that wraps one of these or a [Reason].
 var (
 	ErrBudget  = errors.New("illegal budget: a bound is positive, 0 for its default, or -1 for none")
 	ErrWrapper = errors.New("illegal wrapper")
@@ -33,7 +33,7 @@ var (
 // as it is. What [errors.As] finds below the sentinel may be an error of other code, such as one that a citation's own MarshalJSON
 // returned, and makes no such promise.
 type Error struct {
-	Err    error  // what: one of this package's Err… values
+	Err    error  // what: one of this package's Err… values, or a Reason
 	Item   int    // the index of the item, -1 when it is not about one
 	Field  string // the part of the item, the option or the text, such as "content", "citation.entry_id" or "wrapper.Begin"
 	Offset int    // the first byte at fault, from 0, within the field; its length when the field is too short; -1 when it is not about one
@@ -59,7 +59,8 @@ func (e *Error) Error() string {
 	return text
 }
 
-// Unwrap returns the sentinel and, where something else reported the fault, that error.
+// Unwrap returns Err and, where something else reported the fault, that error; for a [Reason], the sentinel of the same fault if there
+// is one.
 func (e *Error) Unwrap() []error {
 	if e.cause == nil {
 		return []error{e.Err}

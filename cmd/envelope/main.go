@@ -2,10 +2,12 @@
 //
 //	envelope render [flags] [FILE]    items in, an envelope out
 //	envelope verify [flags] [FILE]    an envelope in, a verdict out
+//	envelope hook -host HOST [flags]  a host's event in, its hook output out
 //
 // FILE is - or absent for standard input. Exactly one document goes to standard output, and diagnostics, which never hold
 // content, to standard error. The exit status is 0 when it is done, 1 when the input is not intact or is refused, 2 for an
-// error of usage, of input or of output, and 3 when nothing could be delivered.
+// error of usage, of input or of output, and 3 when nothing could be delivered. A hook is never in its host's way: once its flags
+// are read its status is 0.
 package main
 
 import (
@@ -43,6 +45,7 @@ var commands = []struct {
 }{
 	{"render", "items in, an envelope out", render},
 	{"verify", "an envelope in, a verdict out", verify},
+	{"hook", "a host's event in, its hook output out", hook},
 }
 
 // run runs the command that args name and returns the exit status.
@@ -273,15 +276,23 @@ func (s *showFlag) Set(value string) error {
 	if value == "" {
 		return nil
 	}
+names:
 	for name := range strings.SplitSeq(value, ",") {
-		switch name {
-		case "confidence":
-			*s |= showFlag(envelope.ShowConfidence)
-		case "recall_rank":
-			*s |= showFlag(envelope.ShowRank)
-		default:
-			return errors.New("lines are confidence, recall_rank")
+		for _, line := range showLines {
+			if line.name == name {
+				*s |= showFlag(line.show)
+				continue names
+			}
 		}
+		return errors.New("lines are confidence, recall_rank")
 	}
 	return nil
+}
+
+var showLines = []struct {
+	name string
+	show envelope.Show
+}{
+	{"confidence", envelope.ShowConfidence},
+	{"recall_rank", envelope.ShowRank},
 }
