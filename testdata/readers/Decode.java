@@ -1,0 +1,13 @@
+// Prints each content of the JSON line on standard input in base64.
+import com.google.gson.*;
+import java.io.*;
+import java.nio.charset.StandardCharsets;
+import java.util.Base64;
+
+class Decode {
+    public static void main(String[] args) throws IOException {
+        String line = new String(System.in.readAllBytes(), StandardCharsets.UTF_8);
+        for (JsonElement item : JsonParser.parseString(line).getAsJsonObject().getAsJsonArray("items"))
+            System.out.println(Base64.getEncoder().encodeToString(item.getAsJsonObject().get("content").getAsString().getBytes(StandardCharsets.UTF_8)));
+    }
+}
