@@ -9,7 +9,6 @@ import (
 	"os"
 	"strconv"
 	"sync"
-	"unicode/utf8"
 
 	"github.com/untrusted-context/envelope"
 	"github.com/untrusted-context/envelope/internal/encode"
@@ -29,6 +28,7 @@ type Log struct {
 	file file
 	lock locker
 	buf  []byte
+	end  int64 // the size of the file after the last append, where a line ends
 }
 
 // file is what a Log needs of an *os.File.
@@ -59,11 +59,7 @@ func Open(path string, o Options) (*Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("transcript: %w", err)
 	}
-	lock, err := newLock(f, path)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("transcript: %w", err), f.Close())
-	}
-	return &Log{path: path, most: most, file: f, lock: lock}, nil
+	return &Log{path: path, most: most, file: f, lock: newLock(f, path)}, nil
 }
 
 // Append writes each record as one line, all of them with one write, or none. A record is a [Message], a json.RawMessage, a [Record], or
@@ -117,13 +113,14 @@ func (l *Log) write(data []byte) error {
 	if err != nil {
 		return fmt.Errorf("transcript: %w", err)
 	}
-	var last [1]byte
-	if size > 0 {
-		if _, err := l.file.ReadAt(last[:], size-1); err != nil {
+	last := []byte("\n")
+	if size != l.end {
+		last = make([]byte, 1)
+		if _, err := l.file.ReadAt(last, size-1); err != nil {
 			return fmt.Errorf("transcript: %w", err)
 		}
 	}
-	if size == 0 || last[0] == '\n' {
+	if last[0] == '\n' {
 		data = data[1:]
 	}
 	n, err := l.file.Write(data)
@@ -131,6 +128,7 @@ func (l *Log) write(data []byte) error {
 		err = io.ErrShortWrite
 	}
 	if err == nil {
+		l.end = size + int64(n)
 		return nil
 	}
 	if n > 0 {
@@ -272,23 +270,4 @@ var syntaxErrors = [...]error{
 	strictjson.LoneSurrogate: envelope.ErrLoneSurrogate,
 	strictjson.DuplicateName: envelope.ErrDuplicateName,
 	strictjson.TooDeep:       envelope.ErrTooDeep,
-}
-
-// appendString appends s, a field of a message, as a JSON string.
-func appendString(dst []byte, s, field string) ([]byte, error) {
-	if !utf8.ValidString(s) {
-		valid := 0
-		for _, r := range s {
-			if _, width := utf8.DecodeRuneInString(s[valid:]); r == utf8.RuneError && width == 1 {
-				break
-			}
-			valid += utf8.RuneLen(r)
-		}
-		return nil, &RecordError{Err: envelope.ErrInvalidUTF8, Field: field, Offset: valid}
-	}
-	data, err := encode.JSON(s)
-	if err != nil {
-		return nil, err
-	}
-	return envelope.EscapeJSON(dst, data, 0), nil
 }

@@ -101,7 +101,7 @@ func Repair(dst io.Writer, src io.Reader, o Options) (Inspection, error) {
 	var in Inspection
 	w := bufio.NewWriterSize(dst, 64<<10)
 	for rec, err := range scan(src, o) {
-		if fault := (*Fault)(nil); errors.As(err, &fault) {
+		if fault, ok := err.(*Fault); ok {
 			in.Faults = append(in.Faults, fault)
 			continue
 		}
