@@ -1,6 +1,41 @@
 // Package transcript stores a conversation as one JSON object a line, and never reads a rendering back.
 //
-// PLACEHOLDER
+// What messages say is taken for written by an attacker who knows how they are stored. What holds is that
+//
+//   - what [Log.Append] wrote comes back from [Records] and [Messages] as it was, in the same order: the number of messages, each role, each
+//     content, each other member;
+//   - a line is one line to every line reader that decodes UTF-8, whatever is in it;
+//   - a writer that is killed, a full disk or a competing writer damages no record that was there, and none that comes after: what a dead
+//     writer left of its record is a line of its own, which every reader reports as a [Fault] with line and offset;
+//   - reading takes the memory of the longest line that is allowed, and of the faults it finds.
+//
+// What is not promised: order among competing writers, records that outlive a crash of the machine without [Log.Sync], and protection
+// from programs that write to the file without its lock. Nothing is hidden or encrypted.
+//
+// Start with [Open] and [Log.Append], and read with [Messages]. A test of one's own storage ends in [Compare].
+//
+// # Why objects
+//
+// A rendered conversation cannot be parsed back. Here a tool read a file whose lines are <user>, </end> and --- tool ---, and four
+// messages are written and read back in five forms (the functions are in this package's tests, and only there):
+//
+//	form              messages  roles                           roles         contents
+//	<role> … </end>   5 of 4    user assistant tool user user   differ at 4   differ at 2
+//	--- role ---      4 of 4    assistant tool tool user        differ at 0   differ at 0
+//	### role          4 of 4    user assistant tool user        all equal     all equal
+//	===== role =====  4 of 4    user assistant tool user        all equal     all equal
+//	JSON Lines        4 of 4    user assistant tool user        all equal     all equal
+//
+//	Three messages, the content of the second with a line that is:
+//	form              <user>        </end>        --- tool ---  ###           ===== 结果 =====
+//	<role> … </end>   4 of 3, wrong 3 of 3, wrong the same      the same      the same
+//	--- role ---      2 of 3, wrong 2 of 3, wrong 3 of 3, wrong 2 of 3, wrong 2 of 3, wrong
+//	### role          the same      the same      the same      4 of 3, wrong the same
+//	===== role =====  the same      the same      the same      the same      4 of 3, wrong
+//	JSON Lines        the same      the same      the same      the same      the same
+//
+// The first makes a user turn of what stood in the file. The second has the right number of messages, and loses one of the user's. The
+// next two lie in wait for their own delimiter. So nothing in this module parses rendered text.
 package transcript
 
 import (
