@@ -2,7 +2,6 @@ package transcript_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -110,12 +109,12 @@ func readLines(head string) func(string) []transcript.Message {
 
 func writeJSON(messages []transcript.Message) string {
 	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
 	for _, m := range messages {
-		if err := e.Encode(m); err != nil {
+		line, err := m.MarshalJSON() // and not json.Marshal, which would escape HTML and compact
+		if err != nil {
 			panic(err)
 		}
+		b.Write(append(line, '\n'))
 	}
 	return b.String()
 }
