@@ -66,7 +66,7 @@ func (r numbered) text(longest int) string {
 	return strings.Repeat(part, 1+size/len(part))
 }
 
-const killedLongest = 1 << 20
+const killedLongest = 128 << 10
 
 // writeUntilKilled appends records, and says on standard output which one it has appended.
 func writeUntilKilled(log *transcript.Log, args []string) error {
@@ -87,14 +87,15 @@ func writeUntilKilled(log *transcript.Log, args []string) error {
 	}
 }
 
-// pieces writes as a system does that looks for signals between the pages of one write.
+// pieces writes as a slow system does that looks for signals between the pages of one write.
 type pieces struct{ transcript.File }
 
 func (f pieces) Write(p []byte) (n int, err error) {
 	for n < len(p) && err == nil {
 		var m int
-		m, err = f.File.Write(p[n:min(n+512, len(p))])
+		m, err = f.File.Write(p[n:min(n+4096, len(p))])
 		n += m
+		time.Sleep(50 * time.Microsecond)
 	}
 	return n, err
 }
