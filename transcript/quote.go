@@ -21,7 +21,11 @@ func appendString(dst []byte, s, field string) ([]byte, error) {
 			return append(dst, '"'), nil
 		}
 		if c := s[0]; c < utf8.RuneSelf {
-			dst = append(dst, forms[c]...)
+			if form := forms[c]; len(form) == 2 { // nearly always, and faster
+				dst = append(dst, form[0], form[1])
+			} else {
+				dst = append(dst, form...)
+			}
 			s = s[1:]
 			continue
 		}
