@@ -49,7 +49,7 @@ func helper(tb testing.TB, name, path string, args ...string) *exec.Cmd {
 	self, err := os.Executable()
 	require.NoError(tb, err)
 	cmd := exec.Command(self, append([]string{path}, args...)...)
-	cmd.Env = append(os.Environ(), helperEnv+"="+name)
+	cmd.Env = append(os.Environ(), helperEnv+"="+name, "GORACE=atexit_sleep_ms=0") // the race detector waits a second at the end
 	cmd.Stderr = os.Stderr
 	return cmd
 }
