@@ -3,6 +3,7 @@
 //	envelope render [flags] [FILE]    items in, an envelope out
 //	envelope verify [flags] [FILE]    an envelope in, a verdict out
 //	envelope hook -host HOST [flags]  a host's event in, its hook output out
+//	envelope transcript check|repair|show [flags] [FILE]
 //
 // FILE is - or absent for standard input. Exactly one document goes to standard output, and diagnostics, which never hold
 // content, to standard error. The exit status is 0 when it is done, 1 when the input is not intact or is refused, 2 for an
@@ -46,6 +47,7 @@ var commands = []struct {
 	{"render", "items in, an envelope out", render},
 	{"verify", "an envelope in, a verdict out", verify},
 	{"hook", "a host's event in, its hook output out", hook},
+	{"transcript", "a log of messages: check, repair or show it", transcripts},
 }
 
 // run runs the command that args name and returns the exit status.

@@ -1,0 +1,361 @@
+package transcript_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/untrusted-context/envelope"
+	"github.com/untrusted-context/envelope/transcript"
+)
+
+// newLog opens a log that holds text already.
+func newLog(tb testing.TB, text string, o transcript.Options) (log *transcript.Log, read func() string) {
+	path := filepath.Join(tb.TempDir(), "log.jsonl")
+	if text != "" {
+		require.NoError(tb, os.WriteFile(path, []byte(text), 0o600))
+	}
+	log, err := transcript.Open(path, o)
+	require.NoError(tb, err)
+	tb.Cleanup(func() { _ = log.Close() })
+	return log, func() string {
+		data, err := os.ReadFile(path)
+		require.NoError(tb, err)
+		return string(data)
+	}
+}
+
+func TestAppend(t *testing.T) {
+	raw := func(s string) json.RawMessage { return json.RawMessage(s) }
+	pointer := raw(`{"a": 1}`)
+	tests := []struct {
+		why    string
+		record any
+		want   string
+	}{
+		{"a message", demo[1], `{"role":"assistant","content":"先读文件"}`},
+		{"an empty one", transcript.Message{}, `{"role":"","content":""}`},
+		{"a pointer to one", &demo[1], `{"role":"assistant","content":"先读文件"}`},
+		{"boundaries of every reader", transcript.Message{Role: "\u2029", Content: "\n\v\f\r\x1c\x1d\x1e\u0085\u2028\u2029\r\n"}, `{"role":"\u2029","content":"\n\u000b\f\r\u001c\u001d\u001e\u0085\u2028\u2029\r\n"}`},
+		{"neighbours of the escaped", transcript.Message{Content: "\u0084\u0086\u00c2\u2027\u202a“”…—\x7f\ufffd\U0001f642"}, `{"role":"","content":"` + "\u0084\u0086\u00c2\u2027\u202a“”…—\x7f\ufffd\U0001f642" + `"}`},
+		{"HTML and quotes", transcript.Message{Content: `<b>&"\/`}, `{"role":"","content":"<b>&\"\\/"}`},
+		{"extra members", transcript.Message{Role: "a", Content: "b", Extra: []transcript.Member{{"", raw(`null`)}, {"n\n\u2028", raw(" [1.0e5, \"\\u0041\u2028\\/\"]\t")}}}, `{"role":"a","content":"b","":null,"n\n\u2028":[1.0e5, "\u0041\u2028\/"]}`},
+		{"an extra member over lines", transcript.Message{Extra: []transcript.Member{{"x", raw("{\r\n \"a b\" : 1\n}")}}}, `{"role":"","content":"","x":{"a b":1}}`},
+		{"a raw message", raw(`{"b": 1, "a":"\u0041"}`), `{"b": 1, "a":"\u0041"}`},
+		{"a pointer to one", &pointer, `{"a": 1}`},
+		{"one over lines", raw("\n{\n\t\"a\":\r1 }\n"), `{"a":1}`},
+		{"one with raw boundaries", raw("{\"a\":\"\u0085\u2028\u2029\"}"), `{"a":"\u0085\u2028\u2029"}`},
+		{"a record", transcript.Record{Line: 7, JSON: raw(`{"a" :9007199254740993}`)}, `{"a" :9007199254740993}`},
+		{"a map", map[string]any{"a": "\u2028<", "b": nil}, `{"a":"\u2028<","b":null}`},
+		{"a struct", struct {
+			A int     `json:"a"`
+			M any     `json:"m"`
+			F float64 `json:"f"`
+		}{1, demo[1], 1e21}, `{"a":1,"m":{"role":"assistant","content":"先读文件"},"f":1e+21}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.why, func(t *testing.T) {
+			log, read := newLog(t, "", transcript.Options{MaxLine: int64(len(tt.want))})
+			require.NoError(t, log.Append(tt.record))
+			assert.Equal(t, tt.want+"\n", read())
+			assert.Equal(t, transcript.Inspection{Records: 1}, requireAgreement(t, read(), transcript.Options{}))
+
+			log, read = newLog(t, "", transcript.Options{MaxLine: int64(len(tt.want) - 1)})
+			assert.ErrorIs(t, log.Append(tt.record), transcript.ErrTooLong)
+			assert.Empty(t, read())
+		})
+	}
+}
+
+// What is refused leaves the file as it was, and so do the records before it in the call.
+func TestAppendRefuses(t *testing.T) {
+	raw := func(s string) json.RawMessage { return json.RawMessage(s) }
+	extra := func(members ...transcript.Member) transcript.Message { return transcript.Message{Extra: members} }
+	one := raw("1")
+	many := make([]transcript.Member, 300)
+	for i := range many {
+		many[i] = transcript.Member{Name: strings.Repeat("x", i), Value: one}
+	}
+	many[299].Name = many[7].Name
+	tests := []struct {
+		why    string
+		record any
+		err    error
+		field  string
+		offset int
+	}{
+		{"invalid UTF-8 in the role", transcript.Message{Role: "secret\xff"}, envelope.ErrInvalidUTF8, "role", 6},
+		{"in the content", transcript.Message{Content: "中\xed\xa0\x80"}, envelope.ErrInvalidUTF8, "content", 3},
+		{"half a character", transcript.Message{Content: "secret\xe4\xb8"}, envelope.ErrInvalidUTF8, "content", 6},
+		{"in a name", extra(transcript.Member{"\xff", one}), envelope.ErrInvalidUTF8, "extra[0].name", 0},
+		{"in a value", extra(transcript.Member{"a", one}, transcript.Member{"b", raw("\"\xff\"")}), envelope.ErrInvalidUTF8, "extra[1].value", 1},
+		{"a second role", extra(transcript.Member{"role", raw(`"secret"`)}), envelope.ErrDuplicateName, "extra[0].name", -1},
+		{"a second content", extra(transcript.Member{"x", one}, transcript.Member{"content", one}), envelope.ErrDuplicateName, "extra[1].name", -1},
+		{"a name twice", extra(transcript.Member{"x", one}, transcript.Member{"x", one}), envelope.ErrDuplicateName, "extra[1].name", -1},
+		{"a name twice among many", extra(many...), envelope.ErrDuplicateName, "extra[299].name", -1},
+		{"no value", extra(transcript.Member{"x", nil}), envelope.ErrSyntax, "extra[0].value", 0},
+		{"two values", extra(transcript.Member{"x", raw(`1,"role":2`)}), envelope.ErrSyntax, "extra[0].value", 1},
+		{"a value too deep", extra(transcript.Member{"x", raw(strings.Repeat("[", 10000) + strings.Repeat("]", 10000))}), envelope.ErrTooDeep, "extra[0].value", 9999},
+		{"a name twice in a value", extra(transcript.Member{"x", raw(`{"a":1,"a":2}`)}), envelope.ErrDuplicateName, "extra[0].value", 7},
+		{"no message", (*transcript.Message)(nil), envelope.ErrNotObject, "", -1},
+		{"nothing", nil, envelope.ErrNotObject, "", 0},
+		{"an empty raw message", raw(""), envelope.ErrSyntax, "", 0},
+		{"no raw message", (*json.RawMessage)(nil), envelope.ErrSyntax, "", 0},
+		{"an array", raw(" [1]"), envelope.ErrNotObject, "", 1},
+		{"a string", "secret", envelope.ErrNotObject, "", 0},
+		{"bytes", []byte(`{"a":1}`), envelope.ErrNotObject, "", 0},
+		{"two objects", raw(`{}{}`), envelope.ErrSyntax, "", 2},
+		{"a torn one", raw(`{"secret":`), envelope.ErrSyntax, "", 10},
+		{"a lone surrogate", raw(`{"a":"\ud83d"}`), envelope.ErrLoneSurrogate, "", 6},
+		{"a name twice, however spelt", raw(`{"a":1,"\u0061":2}`), envelope.ErrDuplicateName, "", 7},
+		{"a raw invalid byte", raw("{\"a\":\"\xff\"}"), envelope.ErrInvalidUTF8, "", 6},
+		{"invalid UTF-8 in a map", map[string]string{"a": "\xff"}, envelope.ErrInvalidUTF8, "", -1},
+		{"in a struct", struct{ A []string }{[]string{"x", "\xff"}}, envelope.ErrInvalidUTF8, "", -1},
+		{"an encoder that fails", failing{}, envelope.ErrNotObject, "", -1},
+		{"a message inside that fails", map[string]any{"m": transcript.Message{Role: "\xff"}}, envelope.ErrNotObject, "", -1},
+		{"a channel", make(chan int), envelope.ErrNotObject, "", -1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.why, func(t *testing.T) {
+			const before = "{}\n{\"torn"
+			log, read := newLog(t, before, transcript.Options{})
+			err := log.Append(demo[0], tt.record, demo[1])
+			require.ErrorIs(t, err, tt.err)
+			refused, ok := err.(*transcript.RecordError)
+			require.True(t, ok, "%T", err)
+			assert.Equal(t, []any{1, tt.field, tt.offset}, []any{refused.Record, refused.Field, refused.Offset})
+			assert.NotContains(t, err.Error(), "secret")
+			assert.Equal(t, before, read())
+			require.NoError(t, log.Append(demo[1]), "the log is as usable as before")
+		})
+	}
+	log, read := newLog(t, "{}\n", transcript.Options{})
+	require.NoError(t, log.Append())
+	assert.Equal(t, "{}\n", read())
+	assert.ErrorIs(t, log.Append(failing{}), errSecret)
+	require.NoError(t, log.Sync())
+	require.NoError(t, log.Close())
+	assert.ErrorIs(t, log.Append(demo[0]), os.ErrClosed)
+	assert.ErrorIs(t, log.Sync(), os.ErrClosed)
+	assert.ErrorIs(t, log.Close(), os.ErrClosed)
+	_, err := transcript.Open(t.TempDir(), transcript.Options{})
+	assert.Error(t, err)
+	_, err = transcript.Open(filepath.Join(t.TempDir(), "no", "log"), transcript.Options{})
+	assert.ErrorIs(t, err, os.ErrNotExist)
+	_, err = transcript.Open(filepath.Join(t.TempDir(), "log"), transcript.Options{MaxLine: -1})
+	assert.ErrorIs(t, err, envelope.ErrOption)
+}
+
+type failing struct{}
+
+var errSecret = errors.New("secret")
+
+func (failing) MarshalJSON() ([]byte, error) { return nil, errSecret }
+
+// A writer died after each byte of its record. The next record is whole, and so is what stood before; the fragment is reported.
+func TestAppendAfterATornLine(t *testing.T) {
+	dead := "{\"role\":\"tool\",\"content\":\"\u2028中\\n{\\\"a\\\":1}\"}"
+	const good = "{\"a\":1}\n"
+	next := writeJSON(demo[1:2])
+	for cut := 0; cut <= len(dead); cut++ {
+		log, read := newLog(t, good+dead[:cut], transcript.Options{})
+		require.NoError(t, log.Append(demo[1]))
+		want := good + dead[:cut] + "\n" + next
+		if cut == 0 {
+			want = good + next
+		}
+		require.Equal(t, want, read())
+		in := requireAgreement(t, read(), transcript.Options{})
+		switch cut {
+		case 0:
+			require.Equal(t, transcript.Inspection{Records: 2}, in)
+		case len(dead):
+			require.Equal(t, transcript.Inspection{Records: 3}, in, "only the LF was missing")
+		default:
+			require.Equal(t, 2, in.Records)
+			require.Equal(t, []*transcript.Fault{{Line: 2, Offset: int64(len(good) + cut), Kind: transcript.Torn}}, in.Faults)
+		}
+	}
+	// Another writer tears a line between two appends of one log.
+	log, read := newLog(t, "", transcript.Options{})
+	require.NoError(t, log.Append(demo[0]))
+	whole := read()
+	f, err := os.OpenFile(pathOf(t, log), os.O_WRONLY|os.O_APPEND, 0)
+	require.NoError(t, err)
+	_, err = f.WriteString("{\"torn\x00\x00")
+	require.NoError(t, errors.Join(err, f.Close()))
+	require.NoError(t, log.Append(demo[1]))
+	assert.Equal(t, whole+"{\"torn\x00\x00\n"+next, read())
+}
+
+func pathOf(t *testing.T, log *transcript.Log) string {
+	path := ""
+	log.Wrap(func(f transcript.File) transcript.File {
+		path = f.(*os.File).Name()
+		return f
+	})
+	require.NotEmpty(t, path)
+	return path
+}
+
+// faulty is a file that writes part of the data and fails, or says nothing.
+type faulty struct {
+	transcript.File
+	most     int
+	err      error
+	truncate error
+	writes   int
+}
+
+func (f *faulty) Write(p []byte) (int, error) {
+	f.writes++
+	n, err := f.File.Write(p[:min(f.most, len(p))])
+	if err == nil {
+		err = f.err
+	}
+	return n, err
+}
+
+func (f *faulty) Truncate(size int64) error {
+	if f.truncate != nil {
+		return f.truncate
+	}
+	return f.File.Truncate(size)
+}
+
+// A write that fails after any number of bytes is cut back to where the append began, also without a word of its failure.
+func TestFailedWrite(t *testing.T) {
+	length := len(writeJSON(demo[:2]))
+	for _, before := range []string{"", "{}\n", "{\"torn"} {
+		whole := length + strings.Count(before, "torn") // the LF that ends it
+		for _, failure := range []error{errFull, nil} {
+			for most := range whole {
+				log, read := newLog(t, before, transcript.Options{})
+				log.Wrap(func(f transcript.File) transcript.File { return &faulty{File: f, most: most, err: failure} })
+				err := log.Append(demo[0], demo[1])
+				want := failure
+				if failure == nil {
+					want = io.ErrShortWrite
+				}
+				require.ErrorIs(t, err, want)
+				require.NotErrorIs(t, err, transcript.ErrFragment)
+				require.Equal(t, before, read())
+			}
+		}
+	}
+}
+
+func TestFailedWriteThatCannotBeCut(t *testing.T) {
+	const before = "{}\n"
+	var wrapped *faulty
+	log, read := newLog(t, before, transcript.Options{})
+	log.Wrap(func(f transcript.File) transcript.File {
+		wrapped = &faulty{File: f, most: 20, err: errFull, truncate: errors.New("not with this handle")}
+		return wrapped
+	})
+	require.ErrorIs(t, log.Append(demo[0]), errFull)
+	assert.Equal(t, before, read(), "another handle on the same file can")
+
+	if runtime.GOOS == "windows" {
+		return // an open file is not renamed there
+	}
+	path := wrapped.File.(*os.File).Name()
+	require.NoError(t, os.Rename(path, path+".moved"))
+	err := log.Append(demo[0])
+	require.ErrorIs(t, err, errFull)
+	require.ErrorIs(t, err, transcript.ErrFragment)
+	require.NoError(t, os.WriteFile(path, []byte("another log\n"), 0o600))
+	require.ErrorIs(t, log.Append(demo[0]), transcript.ErrFragment)
+	assert.Equal(t, "another log\n", read(), "a file that took its place is not cut")
+
+	wrapped.most, wrapped.err = 1<<20, nil
+	require.NoError(t, log.Append(demo[1], demo[1]))
+	assert.Equal(t, 4, wrapped.writes, "one write a call")
+	moved, err := os.ReadFile(path + ".moved")
+	require.NoError(t, err)
+	in := requireAgreement(t, string(moved), transcript.Options{})
+	assert.Equal(t, 3, in.Records)
+	assert.NotEmpty(t, in.Faults)
+}
+
+// Goroutines with a log each, and some with one in common: all records come back whole.
+func TestConcurrentAppends(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	const writers, each = 8, 40
+	shared, err := transcript.Open(path, transcript.Options{})
+	require.NoError(t, err)
+	defer shared.Close()
+	var group sync.WaitGroup
+	for w := range writers {
+		group.Add(1)
+		go func() {
+			defer group.Done()
+			log := shared
+			if w%2 == 0 {
+				own, err := transcript.Open(path, transcript.Options{})
+				if !assert.NoError(t, err) {
+					return
+				}
+				defer own.Close()
+				log = own
+			}
+			for i := range each {
+				m := transcript.Message{Role: strings.Repeat("w", w), Content: strings.Repeat("中\n", i*w*20)}
+				assert.NoError(t, log.Append(m, json.RawMessage(`{"n":1}`)))
+			}
+		}()
+	}
+	group.Wait()
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	in, err := transcript.Inspect(bytes.NewReader(data), transcript.Options{})
+	require.NoError(t, err)
+	assert.Equal(t, transcript.Inspection{Records: 2 * writers * each}, in)
+	for i, line := range strings.Split(strings.TrimSuffix(string(data), "\n"), "\n") {
+		require.Equal(t, i%2 == 1, line == `{"n":1}`, "the records of one call stay together")
+	}
+}
+
+// Every code point: written as encoding/json and the escaper write it, on one line, and read back as it was.
+func TestEveryCodePoint(t *testing.T) {
+	step := rune(1)
+	if testing.Short() {
+		step = 61
+	}
+	var line bytes.Buffer
+	e := json.NewEncoder(&line)
+	e.SetEscapeHTML(false)
+	for c := rune(0); c <= 0x10ffff; c += step {
+		if 0xd800 <= c && c < 0xe000 {
+			continue
+		}
+		// Eight bytes and more are looked at together.
+		m := transcript.Message{Role: string(c), Content: "abc" + string(c) + "defghijklmn" + string(c)}
+		got, err := m.MarshalJSON()
+		require.NoError(t, err)
+		line.Reset()
+		type plain struct {
+			Role    string `json:"role"`
+			Content string `json:"content"`
+		}
+		require.NoError(t, e.Encode(plain{m.Role, m.Content}))
+		want := envelope.EscapeJSON(nil, bytes.TrimSuffix(line.Bytes(), []byte("\n")), 0)
+		if !bytes.Equal(want, got) || bytes.ContainsAny(got, lineBoundaries) {
+			t.Fatalf("U+%04X: %q, want %q", c, got, want)
+		}
+		var back transcript.Message
+		if err := back.UnmarshalJSON(got); err != nil || back.Role != m.Role || back.Content != m.Content {
+			t.Fatalf("U+%04X: %q came back as %q (%v)", c, m, back, err)
+		}
+	}
+}
