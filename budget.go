@@ -173,43 +173,42 @@ func newSelection(items []Item, b bounds, scope string) selection {
 	return selection{bounds: b, items: items, report: report, scope: scope, claims: claims{table: all[len(items):]}}
 }
 
-// candidate decides what can be decided about item i before it is rendered: it returns the citation, and whether the item is to be
-// rendered. With full, its renderer delivers no more.
-func candidate[M meter](s *selection, m M, i int, full bool) (c citation, render bool) {
+// candidate decides what can be decided about item i before it is rendered: it reads the citation into c, which is zero, and reports
+// whether the item is to be rendered. With full, its renderer delivers no more.
+func candidate[M meter](s *selection, m M, i int, c *citation, full bool) bool {
 	item := &s.items[i]
-	c, err := resolveCitation(item.Citation, s.scope)
-	if err != nil {
+	if err := c.resolve(item.Citation, s.scope); err != nil {
 		s.malformed(i, err)
-		return c, false
+		return false
 	}
 	if c.form == noCitation {
 		s.report[i].Outcome = Uncited
-		return c, false
+		return false
 	}
 	if bad := firstInvalid(item.Kind); bad >= 0 {
 		s.malformed(i, &Error{Err: ErrInvalidUTF8, Field: "kind", Offset: bad})
-		return c, false
+		return false
 	}
 	if blank(item.Content, s.item) {
 		s.report[i].Outcome = Blank
-		return c, false
+		return false
 	}
-	fresh := s.claim(i, &c)
+	fresh := s.claim(i, c)
 	if fresh && !full {
-		return c, true
+		return true
 	}
 	if _, bad := m.measure(item.Content, s.item); bad >= 0 {
 		if fresh {
 			s.claims.withdraw()
 		}
 		s.malformed(i, &Error{Err: ErrInvalidUTF8, Field: "content", Offset: bad})
-		return c, false
+		return false
 	}
 	s.report[i].Outcome = OverLimit
 	if !fresh {
 		s.report[i].Outcome = Duplicate
 	}
-	return c, false
+	return false
 }
 
 // settle notes what the trimmer did with the candidate i: its outcome, and the size of the delivered content or, when it is
@@ -248,7 +247,7 @@ func (s *selection) claim(i int, c *citation) bool {
 		if slot.DeliveredBytes == 0 {
 			slot.SourceBytes, slot.DeliveredBytes = hash, i+1
 			s.claims.newest = k
-			if citationOf(s.items[i].Citation).form == objectForm {
+			if !new(citation).take(s.items[i].Citation) {
 				if s.objects == nil {
 					s.objects = make(map[int]citation)
 				}
@@ -262,7 +261,7 @@ func (s *selection) claim(i int, c *citation) bool {
 		other := slot.DeliveredBytes - 1
 		d, ok := s.objects[other]
 		if !ok {
-			d, _ = resolveCitation(s.items[other].Citation, s.scope)
+			_ = d.resolve(s.items[other].Citation, s.scope)
 		}
 		if kindOf(&s.items[other]) == kind && d.equal(c) {
 			return false
@@ -314,8 +313,11 @@ func trim[M meter](m M, marks *markers, dst []byte, content string, a allowance)
 	start := len(dst)
 	dst, n, used, valid := m.fill(dst, content, a.item, max(a.whole, a.cut))
 	written := len(dst) - start
-	if n == len(content) && valid && written+marks.extra(dst[start:]) <= a.whole {
-		return marks.breakFrom(dst, start), Included, used
+	if n == len(content) && valid {
+		extra := marks.extra(dst[start:])
+		if written+extra <= a.whole {
+			return marks.breakAll(dst, start, extra), Included, used
+		}
 	}
 	cut, bad := m.measure(content[n:], a.item-used)
 	if bad >= 0 {
@@ -375,20 +377,29 @@ func whiteSpace(r rune) bool {
 // firstInvalid returns the first byte of s that is not part of a character in UTF-8, or -1.
 func firstInvalid(s string) int {
 	for i := 0; i < len(s); {
-		for len(s)-i >= wordBytes && load64(s, i)&highBits == 0 {
-			i += wordBytes
-		}
+		i += asciiPrefix(s[i:])
 		for len(s)-i >= 3*wordBytes && plainTriples(load64(s, i), load64(s, i+wordBytes), load64(s, i+2*wordBytes)) {
 			i += 3 * wordBytes
 		}
-		if i == len(s) {
-			break
+		for stop := min(i+wordBytes, len(s)); i < stop; {
+			r, width := utf8.DecodeRuneInString(s[i:])
+			if r == utf8.RuneError && width == 1 {
+				return i
+			}
+			i += width
 		}
-		r, width := utf8.DecodeRuneInString(s[i:])
-		if r == utf8.RuneError && width == 1 {
-			return i
-		}
-		i += width
 	}
 	return -1
+}
+
+// asciiPrefix returns the length of a prefix of s that is ASCII: a few words at a time, so not to the last byte.
+func asciiPrefix(s string) int {
+	rest := s
+	for len(rest) >= 4*wordBytes && (load64(rest, 0)|load64(rest, 8)|load64(rest, 16)|load64(rest, 24))&highBits == 0 {
+		rest = rest[4*wordBytes:]
+	}
+	for len(rest) >= wordBytes && load64(rest, 0)&highBits == 0 {
+		rest = rest[wordBytes:]
+	}
+	return len(s) - len(rest)
 }

@@ -7,6 +7,7 @@ import (
 	"hash/maphash"
 	"iter"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/untrusted-context/envelope/internal/encode"
 	"github.com/untrusted-context/envelope/internal/strictjson"
@@ -40,7 +41,8 @@ func (c MemoryCitation) MarshalJSON() ([]byte, error) { return marshalCitation(c
 func (c ArtifactCitation) MarshalJSON() ([]byte, error) { return marshalCitation(c) }
 
 func marshalCitation(v any) ([]byte, error) {
-	c := citationOf(v)
+	var c citation
+	c.take(v)
 	if err := c.validate(); err != nil {
 		err.Item = -1
 		return nil, err
@@ -68,49 +70,43 @@ const (
 	objectForm
 )
 
-// resolveCitation returns what v cites, seen from a renderer's scope; a citation of no form is none.
-func resolveCitation(v any, scope string) (citation, *Error) {
-	c := citationOf(v)
-	if c.form == objectForm {
+// resolve makes c, which is zero, what v cites, seen from a renderer's scope; a citation of no form is none.
+func (c *citation) resolve(v any, scope string) *Error {
+	if !c.take(v) {
 		var err *Error
-		if c, err = objectCitation(v); err != nil {
-			return c, err
+		if *c, err = objectCitation(v); err != nil {
+			return err
 		}
 	}
 	if c.lacksID() {
-		return citation{}, nil
+		c.form = noCitation
+		return nil
 	}
 	if err := c.validate(); err != nil {
-		return c, err
+		return err
 	}
 	if c.scope == scope {
 		c.scope = ""
 	}
-	return c, nil
+	return nil
 }
 
-// citationOf takes the types of this package apart. For nil it returns none, and for any other value a citation of objectForm
-// without its object.
-func citationOf(v any) citation {
-	switch c := v.(type) {
+// take makes c, which is zero, what v cites if that is nil or of a type of this package, and reports whether it is.
+func (c *citation) take(v any) bool {
+	switch v := v.(type) {
 	case nil:
-		return citation{}
 	case MemoryCitation:
-		return citation{form: memoryForm, scope: c.Scope, ref: c.Memory, entry: c.EntryID, version: c.EntryVersionID}
+		c.form, c.scope, c.ref, c.entry, c.version = memoryForm, v.Scope, v.Memory, v.EntryID, v.EntryVersionID
 	case ArtifactCitation:
-		return citation{form: artifactForm, scope: c.Scope, ref: c.Artifact}
+		c.form, c.scope, c.ref = artifactForm, v.Scope, v.Artifact
 	case *MemoryCitation:
-		if c == nil {
-			return citation{}
-		}
-		return citationOf(*c)
+		return v == nil || c.take(*v)
 	case *ArtifactCitation:
-		if c == nil {
-			return citation{}
-		}
-		return citationOf(*c)
+		return v == nil || c.take(*v)
+	default:
+		return false
 	}
-	return citation{form: objectForm}
+	return true
 }
 
 // lacksID reports whether c lacks its artifact, entry or version id.
@@ -126,6 +122,10 @@ func (c *citation) lacksID() bool {
 }
 
 func (c *citation) validate() *Error {
+	if utf8.ValidString(c.ref.ArtifactID) && utf8.ValidString(c.entry) && utf8.ValidString(c.version) &&
+		utf8.ValidString(c.ref.Family) && utf8.ValidString(c.scope) {
+		return nil
+	}
 	for _, f := range [...]struct{ value, name string }{
 		{c.scope, "citation.scope_id"},
 		{c.ref.Family, "citation.family"},

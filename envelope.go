@@ -93,8 +93,8 @@ func (j JSON) Append(dst []byte, items []Item, b Budget) ([]byte, Report, error)
 		full = -1
 	}
 	for i := range items {
-		c, ok := candidate(&s, w.meter(), i, s.delivered == bounds.items)
-		if !ok {
+		var c citation
+		if !candidate(&s, w.meter(), i, &c, s.delivered == bounds.items) {
 			continue
 		}
 		var o Outcome
@@ -121,6 +121,7 @@ type jsonWriter struct {
 	markers
 	trust string
 	*escaper
+	memoryTail int // what appendTail appends to a memory that is not truncated
 }
 
 func (j JSON) writer() (w jsonWriter, err error) {
@@ -145,6 +146,8 @@ func (j JSON) writer() (w jsonWriter, err error) {
 		return w, optionError(ErrOption, "escape", -1, "unknown bits")
 	}
 	w.escaper = &escapers[j.Escape]
+	var buf [64]byte
+	w.memoryTail = len(w.appendTail(buf[:0], &Item{}, false))
 	return w, nil
 }
 
@@ -179,7 +182,10 @@ func (w *jsonWriter) appendItem(dst []byte, item *Item, c *citation, first bool,
 	if least := c.leastBytes() + len(item.Kind); full-start > least {
 		var buf [headBytes]byte
 		space := headSpace(dst, buf[:0], least)
-		tail := len(w.appendTail(space, item, false))
+		tail := w.memoryTail
+		if kindOf(item) != defaultKind {
+			tail = len(w.appendTail(space, item, false))
+		}
 		head := w.appendHead(space, c, first)
 		if whole := full - start - len(head) - tail; whole > 0 {
 			dst = append(dst, head...)
@@ -432,8 +438,8 @@ func (o *opener) item(i, start int) (d Delivered, err *Error) {
 		return d, openError(ErrMember, members[2].ValueStart)
 	}
 	o.s.items[i] = d.Item
-	c, ok := candidate(&o.s, o.w.meter(), i, false)
-	if !ok {
+	var c citation
+	if !candidate(&o.s, o.w.meter(), i, &c, false) {
 		return d, openError(ErrUndeliverable, start)
 	}
 	o.out = o.w.appendHead(o.out, &c, i == 0)

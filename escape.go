@@ -248,20 +248,19 @@ func put(buf *[dirtyWordBytes]byte, n uint, packed uint64) uint {
 
 // copyClean copies s to buf four words at a time for as long as there is no dirty byte in them, and returns how much that is.
 func copyClean(buf []byte, s string) int {
-	n := 0
-	for len(s)-n >= 4*wordBytes && len(buf)-n >= 4*wordBytes {
-		from, to := s[n:n+4*wordBytes], buf[n:n+4*wordBytes]
-		w0, w1, w2, w3 := load64(from, 0), load64(from, 8), load64(from, 16), load64(from, 24)
+	rest := s
+	for len(rest) >= 4*wordBytes && len(buf) >= 4*wordBytes {
+		w0, w1, w2, w3 := load64(rest, 0), load64(rest, 8), load64(rest, 16), load64(rest, 24)
 		if (suspects(w0)|suspects(w1)|suspects(w2)|suspects(w3))&highBits != 0 {
 			break
 		}
-		store64(to, 0, w0)
-		store64(to, 8, w1)
-		store64(to, 16, w2)
-		store64(to, 24, w3)
-		n += 4 * wordBytes
+		store64(buf, 0, w0)
+		store64(buf, 8, w1)
+		store64(buf, 16, w2)
+		store64(buf, 24, w3)
+		rest, buf = rest[4*wordBytes:], buf[4*wordBytes:]
 	}
-	return n
+	return len(s) - len(rest)
 }
 
 // copyWide is copyRuns for a run of characters that are not ASCII.
@@ -417,11 +416,10 @@ const (
 // dirtyBytes is not 0 when a byte of w is a control below U+0020, a quote, a backslash or not ASCII.
 func dirtyBytes(w uint64) uint64 { return suspects(w) & highBits }
 
-// suspects is dirtyBytes in the high bits, and anything in the others, so that several can be taken together.
+// suspects is dirtyBytes in the high bits, and anything in the others, so that several can be taken together. Flipping one bit of all
+// puts the quote next to the controls, and leaves those what they are, so that one comparison finds both.
 func suspects(w uint64) uint64 {
-	quote := w ^ '"'*lowBits
-	backslash := w ^ '\\'*lowBits
-	return (w - ' '*lowBits) | (quote - lowBits) | (backslash - lowBits) | w
+	return ((w ^ 0x02*lowBits) - 0x21*lowBits) | ((w ^ '\\'*lowBits) - lowBits) | w
 }
 
 // classBytes is not 0 when a byte of w is < > & ` or DEL, some of which a class may escape.

@@ -359,8 +359,8 @@ func (w *markdownWriter) appendSection(dst []byte, s *selection, k int, full int
 		if kindOf(&s.items[i]) != kind {
 			continue
 		}
-		c, ok := candidate(s, w.meter(), i, shown == limit || s.delivered == s.bounds.items)
-		if !ok {
+		var c citation
+		if !candidate(s, w.meter(), i, &c, shown == limit || s.delivered == s.bounds.items) {
 			continue
 		}
 		var o Outcome

@@ -190,10 +190,14 @@ const breakBytes = unitBytes - 1
 // breakFrom breaks each occurrence of a marker in dst[start:], in place but for growing: of the leftmost, the one character
 // is escaped, and the search goes on behind that character.
 func (m *markers) breakFrom(dst []byte, start int) []byte {
-	if m.absent(dst[start:]) {
+	return m.breakAll(dst, start, m.extra(dst[start:]))
+}
+
+// breakAll is breakFrom where it is known by how much the text will grow.
+func (m *markers) breakAll(dst []byte, start, extra int) []byte {
+	if extra == 0 {
 		return dst
 	}
-	extra := m.extra(dst[start:])
 	n := len(dst)
 	dst = slices.Grow(dst, extra)[:n+extra]
 	text := dst[start+extra:] // moved up by what the text will grow; writing follows reading and never passes it

@@ -60,16 +60,11 @@ func strings2KB(texts []corpus, rounds int) {
 func sameJob(texts []corpus, rounds int) {
 	var cells []float64
 	for _, text := range texts {
-		items, contents := eight(text)
-		std := make([]stdItem, len(items))
-		for i, content := range contents {
-			c := cite(int64(i))
-			std[i] = stdItem{stdCitation{c.Memory, c.EntryID, c.EntryVersionID}, content, false}
-		}
+		items := eight(text)
 		var r stdRenderer
 		var buf []byte
 		cells = append(cells, ratios([]func(){
-			func() { r.render(std) },
+			func() { r.render(items) },
 			func() { buf = render(buf, items, unbounded) },
 		}, rounds)[1])
 	}
@@ -80,23 +75,22 @@ func sameJob(texts []corpus, rounds int) {
 func fitted(texts []corpus, rounds int) {
 	var cells []float64
 	for _, text := range texts {
-		items, contents := eight(text)
+		items := eight(text)
 		var r stdRenderer
 		var buf []byte
 		cells = append(cells, ratios([]func(){
-			func() { r.fit(contents, 8000, 2000) },
+			func() { r.fit(items, 8000, 2000) },
 			func() { buf = render(buf, items, envelope.Budget{}) },
 		}, rounds)[1])
 	}
 	table("The same items fitted into 8000 bytes, times as fast as rendering anew at each step of a search", texts, func(row func(string, []float64)) { row("envelope", cells) })
 }
 
-func eight(text corpus) (items []envelope.Item, contents []string) {
+func eight(text corpus) (items []envelope.Item) {
 	for i := range 8 {
-		contents = append(contents, text.take(2000, 100*i))
-		items = append(items, envelope.Item{Citation: cite(int64(i)), Content: contents[i]})
+		items = append(items, envelope.Item{Citation: cite(int64(i)), Content: text.take(2000, 100*i)})
 	}
-	return items, contents
+	return items
 }
 
 func table(title string, texts []corpus, rows func(row func(name string, cells []float64))) {

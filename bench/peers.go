@@ -104,7 +104,8 @@ type stdCitation struct {
 	Version string               `json:"entry_version_id"`
 }
 
-// stdRenderer writes the envelope with encoding/json: U+0085 escaped, which it leaves raw, and the markers broken.
+// stdRenderer does with encoding/json what Append does: from the same items, in the same order of checks. UTF-8 is checked, since the
+// encoder would replace what is not; U+0085 is escaped, which it leaves raw; the markers are broken.
 type stdRenderer struct {
 	line bytes.Buffer
 	out  []byte
@@ -112,12 +113,29 @@ type stdRenderer struct {
 
 var nextLine, nextLineEscaped = []byte("\u0085"), []byte(`\u0085`)
 
-func (r *stdRenderer) render(items []stdItem) []byte {
+func (r *stdRenderer) render(items []envelope.Item) []byte {
+	line := stdLine{"untrusted_history", make([]stdItem, 0, len(items))}
+	seen := make(map[envelope.MemoryCitation]bool, len(items))
+	for _, item := range items {
+		c := item.Citation.(envelope.MemoryCitation)
+		switch {
+		case c.Memory.ArtifactID == "" || c.EntryID == "" || c.EntryVersionID == "",
+			!utf8.ValidString(c.Memory.Family + c.Memory.ArtifactID + c.EntryID + c.EntryVersionID),
+			!utf8.ValidString(item.Content), strings.TrimSpace(item.Content) == "", seen[c]:
+			continue
+		}
+		seen[c] = true
+		line.Items = append(line.Items, stdItem{stdCitation{c.Memory, c.EntryID, c.EntryVersionID}, item.Content, false})
+	}
+	return r.wrap(line)
+}
+
+func (r *stdRenderer) wrap(v stdLine) []byte {
 	w := envelope.PowerContextV1
 	r.line.Reset()
 	e := json.NewEncoder(&r.line)
 	e.SetEscapeHTML(false)
-	must(e.Encode(stdLine{"untrusted_history", items}))
+	must(e.Encode(v))
 	line := r.line.Bytes()
 	if bytes.Contains(line, nextLine) {
 		line = bytes.ReplaceAll(line, nextLine, nextLineEscaped)
@@ -136,29 +154,35 @@ func (r *stdRenderer) render(items []stdItem) []byte {
 }
 
 // fit delivers items in order until one has to be cut, and searches its length by rendering everything anew at each step.
-func (r *stdRenderer) fit(contents []string, most, mostItem int) []byte {
-	var items []stdItem
-	for i, content := range contents {
-		c := cite(int64(i))
-		item := stdItem{stdCitation{c.Memory, c.EntryID, c.EntryVersionID}, content, false}
-		if len(content) <= mostItem && len(r.render(append(items, item))) <= most {
-			items = append(items, item)
+func (r *stdRenderer) fit(items []envelope.Item, most, mostItem int) []byte {
+	var fitted []envelope.Item
+	for _, item := range items {
+		if len(item.Content) <= mostItem && len(r.render(append(fitted, item))) <= most {
+			fitted = append(fitted, item)
 			continue
 		}
-		item.Truncated = true
+		content := item.Content
 		low, high := 0, min(len(content), mostItem-len("…"))
 		for low < high {
 			mid := (low + high + 1) / 2
-			item.Content = strings.ToValidUTF8(content[:mid], "") + "…"
-			if len(r.render(append(items, item))) <= most {
+			item.Content = prefix(content, mid) + "…"
+			if len(r.render(append(fitted, item))) <= most {
 				low = mid
 			} else {
 				high = mid - 1
 			}
 		}
-		item.Content = strings.ToValidUTF8(content[:low], "") + "…"
-		items = append(items, item)
+		item.Content = prefix(content, low) + "…"
+		fitted = append(fitted, item)
 		break
 	}
-	return r.render(items)
+	return r.render(fitted)
+}
+
+// prefix is the longest prefix of at most n bytes that does not end inside a character.
+func prefix(s string, n int) string {
+	for n > 0 && n < len(s) && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
 }
