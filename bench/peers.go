@@ -111,6 +111,8 @@ type stdRenderer struct {
 	out  []byte
 }
 
+var brokenMarkers = [...]string{`BE\u0047IN_POWERCONTEXT_PREPARED_CONTEXT_V1`, `E\u004eD_POWERCONTEXT_PREPARED_CONTEXT_V1`}
+
 var nextLine, nextLineEscaped = []byte("\u0085"), []byte(`\u0085`)
 
 func (r *stdRenderer) render(items []envelope.Item) []byte {
@@ -140,9 +142,9 @@ func (r *stdRenderer) wrap(v stdLine) []byte {
 	if bytes.Contains(line, nextLine) {
 		line = bytes.ReplaceAll(line, nextLine, nextLineEscaped)
 	}
-	for _, marker := range []string{w.Begin, w.End} {
+	for i, marker := range [...]string{w.Begin, w.End} {
 		if bytes.Contains(line, []byte(marker)) {
-			line = bytes.ReplaceAll(line, []byte(marker), []byte(strings.Replace(marker, "N", `\u004e`, 1)))
+			line = bytes.ReplaceAll(line, []byte(marker), []byte(brokenMarkers[i]))
 		}
 	}
 	r.out = append(r.out[:0], w.Notice...)
