@@ -159,13 +159,20 @@ type selection struct {
 	delivered int
 }
 
-func newSelection(items []Item, b bounds, scope string) selection {
-	// One allocation: the reports, and behind them the table of claims.
+// newSelection starts a report, in the memory given if that is enough.
+func newSelection(items []Item, b bounds, scope string, memory []ItemReport) selection {
+	// One piece of memory: the reports, and behind them the table of claims.
 	slots := 2
 	for slots < 2*len(items) {
 		slots *= 2
 	}
-	all := make([]ItemReport, len(items)+slots)
+	all := memory[:cap(memory)]
+	if len(all) < len(items)+slots {
+		all = make([]ItemReport, len(items)+slots)
+	} else {
+		all = all[:len(items)+slots]
+		clear(all)
+	}
 	report := all[:len(items)]
 	for i := range items {
 		report[i].SourceBytes = len(items[i].Content)

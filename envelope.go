@@ -76,15 +76,25 @@ type JSON struct {
 // citations and capacity for the text it allocates once, for the report (unless what is written of one citation passes a
 // kilobyte where the budget is nearly full).
 func (j JSON) Append(dst []byte, items []Item, b Budget) ([]byte, Report, error) {
+	var r Report
+	dst, err := j.AppendReport(dst, items, b, &r)
+	return dst, r, err
+}
+
+// AppendReport is [JSON.Append] for a caller who renders often: it fills r, and reuses the memory of r.Items to its capacity, so that
+// in the end nothing is allocated.
+func (j JSON) AppendReport(dst []byte, items []Item, b Budget, r *Report) ([]byte, error) {
+	*r = Report{Items: r.Items[:0]}
 	w, err := j.writer()
 	if err != nil {
-		return dst, Report{}, err
+		return dst, err
 	}
 	bounds, err := b.bounds()
 	if err != nil {
-		return dst, Report{}, err
+		return dst, err
 	}
-	s := newSelection(items, bounds, j.Scope)
+	s := newSelection(items, bounds, j.Scope, r.Items)
+	r.Items = s.report
 	out := dst
 	full := endOf(len(dst), bounds.bytes-w.closingBytes()) // where the closing has to begin at the latest
 	if full-len(dst) > len(w.Notice)+len(w.Begin)+len(w.trust) {
@@ -103,10 +113,11 @@ func (j JSON) Append(dst []byte, items []Item, b Budget) ([]byte, Report, error)
 		s.settle(i, o, n)
 	}
 	if s.delivered == 0 {
-		return dst, Report{Items: s.report}, nil
+		return dst, nil
 	}
 	out = w.appendClosing(out)
-	return out, Report{Bytes: len(out) - len(dst), Items: s.report}, nil
+	r.Bytes = len(out) - len(dst)
+	return out, nil
 }
 
 // Render is [JSON.Append] for a caller without a buffer.
@@ -382,7 +393,7 @@ func (o *opener) open(start int, scope string) ([]Delivered, *Error) {
 	if len(starts) == 0 {
 		return nil, openError(ErrUndeliverable, top[1].ValueStart)
 	}
-	o.s = newSelection(make([]Item, len(starts)), bounds{item: math.MaxInt}, scope)
+	o.s = newSelection(make([]Item, len(starts)), bounds{item: math.MaxInt}, scope, nil)
 	items := make([]Delivered, len(starts))
 	for i, start := range starts {
 		if items[i], err = o.item(i, start); err != nil {

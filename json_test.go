@@ -529,6 +529,34 @@ func TestJSONAppendKeepsThePrefix(t *testing.T) {
 	}
 }
 
+// A report that is passed in is filled anew, and once it has been large enough nothing is allocated.
+func TestAppendReport(t *testing.T) {
+	items := []envelope.Item{memory("1", "a"), memory("1", "b"), memory("2", "\xff"), {Content: "c"}, memory("3", strings.Repeat("x", 9000))}
+	few := items[:1]
+	dst := make([]byte, 0, 8000)
+	for name, render := range map[string]func([]byte, []envelope.Item, envelope.Budget, *envelope.Report) ([]byte, error){
+		"JSON": envelope.JSON{}.AppendReport, "Markdown": envelope.Markdown{}.AppendReport,
+	} {
+		var r envelope.Report
+		_, err := render(dst, items, envelope.Budget{}, &r)
+		require.NoError(t, err, name)
+		assert.Equal(t, []string{"included", "duplicate", "malformed", "uncited", "truncated"}, outcomesOf(r), name)
+		text, err := render(dst, few, envelope.Budget{}, &r)
+		require.NoError(t, err, name)
+		assert.Equal(t, []envelope.ItemReport{{SourceBytes: 1, DeliveredBytes: 1}}, r.Items, name)
+		assert.Equal(t, len(text), r.Bytes, name)
+		_, err = render(dst, few, envelope.Budget{MaxBytes: -2}, &r)
+		require.Error(t, err, name)
+		assert.Empty(t, r.Items, name)
+		assert.Zero(t, r.Bytes, name)
+		assert.Zero(t, testing.AllocsPerRun(20, func() {
+			if _, err := render(dst, few, envelope.Budget{}, &r); err != nil {
+				t.Fatal(err)
+			}
+		}), name)
+	}
+}
+
 func TestJSONAllocations(t *testing.T) {
 	contents := map[string]string{
 		"prose": strings.Repeat("plain words ", 100), "hostile": strings.Repeat(end+"\u2028\"", 30), "long": strings.Repeat("记忆", 5000),

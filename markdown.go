@@ -57,15 +57,24 @@ const (
 // Append appends to dst the text of the items that b has room for, section by section and in each in input order, and reports
 // on each item. Errors, empty results and dst are as for [JSON.Append].
 func (m Markdown) Append(dst []byte, items []Item, b Budget) ([]byte, Report, error) {
+	var r Report
+	dst, err := m.AppendReport(dst, items, b, &r)
+	return dst, r, err
+}
+
+// AppendReport is to [Markdown.Append] what [JSON.AppendReport] is to [JSON.Append].
+func (m Markdown) AppendReport(dst []byte, items []Item, b Budget, r *Report) ([]byte, error) {
+	*r = Report{Items: r.Items[:0]}
 	w, err := m.writer()
 	if err != nil {
-		return dst, Report{}, err
+		return dst, err
 	}
 	bounds, err := b.bounds()
 	if err != nil {
-		return dst, Report{}, err
+		return dst, err
 	}
-	s := newSelection(items, bounds, m.Scope)
+	s := newSelection(items, bounds, m.Scope, r.Items)
+	r.Items = s.report
 	for i := range items {
 		if w.section(kindOf(&items[i])) < 0 {
 			s.report[i].Outcome = Unselected
@@ -82,10 +91,11 @@ func (m Markdown) Append(dst []byte, items []Item, b Budget) ([]byte, Report, er
 		out = w.appendSection(out, &s, k, full)
 	}
 	if s.delivered == 0 {
-		return dst, Report{Items: s.report}, nil
+		return dst, nil
 	}
 	out = append(append(out, blockEnd...), w.wrapper.End...)
-	return out, Report{Bytes: len(out) - len(dst), Items: s.report}, nil
+	r.Bytes = len(out) - len(dst)
+	return out, nil
 }
 
 // Render is [Markdown.Append] for a caller without a buffer.

@@ -74,8 +74,11 @@ func cite(n int64) envelope.MemoryCitation {
 	}
 }
 
+// report is filled anew by each call, as the buffers of the others are.
+var report envelope.Report
+
 func render(buf []byte, items []envelope.Item, b envelope.Budget) []byte {
-	out, _, err := envelope.JSON{}.Append(buf[:0], items, b)
+	out, err := envelope.JSON{}.AppendReport(buf[:0], items, b, &report)
 	must(err)
 	return out
 }
