@@ -10,8 +10,8 @@ import (
 const Unlimited = -1
 
 // Budget bounds a rendered text. A field that is 0 has its default and one that is [Unlimited] does not bound; any other
-// negative number is an error. All sizes are bytes of UTF-8: of the text for MaxBytes, of content for the other two. An envelope
-// of the default wrapper takes some 270 bytes around one short item.
+// negative number is an error. All sizes are bytes of UTF-8: of the text for MaxBytes, of content for the other two. The
+// default wrapper and one citation take 270 to 400 bytes around a content.
 type Budget struct {
 	// MaxBytes bounds the whole text as it is written: wrapper, citations and escapes included. Default 8000.
 	MaxBytes int
@@ -80,12 +80,12 @@ const (
 	Truncated
 	// Unselected: no section of the Markdown renderer takes its kind.
 	Unselected
-	// Uncited: its citation is nil, empty or encodes to null, or it is of one of this package's types, or an object of their
+	// Uncited: its citation is nil, a raw message of no bytes or encodes to null, or it is of one of this package's types, or an object of their
 	// shape, and lacks its artifact, entry or version id. A blank id is lacking.
 	Uncited
 	// Malformed: invalid UTF-8 in the kind, the citation or the part of the content that MaxItemBytes could deliver (of a bound
 	// above MaxBytes, and above 64 KiB, the larger of these two), or a citation that does not encode to a strict JSON object.
-	// [ItemReport.Err] says where.
+	// ItemReport.Err says where.
 	Malformed
 	// Blank: its content is empty or only white space: Unicode's White_Space and U+001C to U+001F. A content that begins with more
 	// white space than MaxItemBytes could deliver, and than 64 KiB, is blank whatever follows.

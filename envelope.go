@@ -35,7 +35,7 @@ import (
 type Item struct {
 	// Kind says what it is: "memory", "experience". "" is "memory".
 	Kind string
-	// Citation says where it is from. It encodes to a JSON object: a [MemoryCitation], an [ArtifactCitation], a
+	// Citation says where it is from. It encodes to a JSON object: a MemoryCitation, an ArtifactCitation, a
 	// json.RawMessage, a struct, a map. A value that encodes to an object of the shape of the first two is treated as one
 	// of them. A raw message keeps the text of its numbers and strings, and loses the white space between them.
 	Citation any
@@ -57,7 +57,7 @@ type Item struct {
 //
 // The bytes depend on the input alone, not on the Go release or its experiments.
 type JSON struct {
-	// Wrapper is the text around the line. Zero is [PowerContextV1]; a wrapper that is set in part is an error.
+	// Wrapper is the text around the line. Zero is PowerContextV1; a wrapper that is set in part is an error.
 	Wrapper Wrapper
 	// Trust is the label of the whole. "" is "untrusted_history"; invalid UTF-8 is an error.
 	Trust string
@@ -161,8 +161,6 @@ func (j JSON) writer() (w jsonWriter, err error) {
 	w.memoryTail = len(w.appendTail(buf[:0], &Item{}, false))
 	return w, nil
 }
-
-var defaultMarkers = defaultWrapper.markers()
 
 func (w *jsonWriter) appendOpening(dst []byte) []byte {
 	dst = w.appendFrame(dst)

@@ -18,7 +18,7 @@ type Markdown struct {
 	// Title is the first line. "" is "# PowerContext historical context"; more than one line, a control or format character, a
 	// marker, and the start of a fence, of an HTML block that goes on behind blank lines or of a link definition are errors.
 	Title string
-	// Wrapper is the text around the sections. Zero is [PowerContextTextV1]. Besides the rules of [Wrapper], no marker begins with
+	// Wrapper is the text around the sections. Zero is PowerContextTextV1. Besides the rules of Wrapper, no marker begins with
 	// >, stands in a title or could stand in metadata outside of names and strings, and no line opens a fence, an HTML block or a link
 	// definition.
 	Wrapper Wrapper
@@ -118,11 +118,7 @@ type markdownWriter struct {
 	display  *display
 }
 
-var (
-	defaultTextWrapper = PowerContextTextV1
-	defaultTextMarkers = defaultTextWrapper.markers()
-	defaultSections    = []Section{{Kind: "memory", Limit: 6}, {Kind: "experience", Limit: 2}}
-)
+var defaultSections = []Section{{Kind: "memory", Limit: 6}, {Kind: "experience", Limit: 2}}
 
 func (m Markdown) writer() (w markdownWriter, err error) {
 	w.wrapper, w.markers = defaultTextWrapper, defaultTextMarkers

@@ -47,7 +47,7 @@ func (p Prepared) MarshalJSON() ([]byte, error) {
 
 // ParsePrepared reads the response that carries a text to a host, and refuses everything but what [Prepared.MarshalJSON] writes up to
 // the order of the members, white space between tokens and the spelling of strings. The content is at most maxBytes long: 0 is 8000,
-// [Unlimited] is no bound, any other negative number is an error that wraps [ErrBudget]. Every other error is an *[Error] that
+// [Unlimited] is no bound. The error is an *[Error]: for any other negative number one that wraps [ErrBudget], and otherwise one that
 // wraps a [Reason].
 //
 // Nothing is built from data that is longer than 6*maxBytes + 4096: six bytes are the longest spelling of a byte of content, and

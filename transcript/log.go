@@ -63,7 +63,8 @@ func Open(path string, o Options) (*Log, error) {
 }
 
 // Append writes each record as one line, all of them with one write, or none. A record is a [Message], a json.RawMessage, a [Record], or
-// any value that encodes to a JSON object. A raw message is kept byte for byte, as the Value of a [Member] is. Every line is one to
+// any value that encodes to a JSON object. A raw message is kept as the Value of a [Member] is, without white space around it. No records
+// are nothing to do. Every line is one to
 // every line reader that decodes UTF-8, and at most Options.MaxLine bytes long.
 //
 // A record that the readers of this package would not give back is refused with a *[RecordError] before anything is written. A write that fails

@@ -49,7 +49,7 @@ func (r Record) Decode(v any) error {
 
 // Records returns the records of the log in r, each with memory of its own. A line that is none is yielded as a *[Fault], and
 // reading goes on behind it unless the caller stops. Blank lines are nothing at all. An error of r is yielded as it is, and is the
-// last; what r gave of a line before it is not.
+// last; what r gave of a line before it is not. Illegal options are an *envelope.Error that wraps envelope.ErrOption, yielded alone.
 //
 // A log that is being written to may end in part of a line, which is then reported as torn.
 func Records(r io.Reader, o Options) iter.Seq2[Record, error] {

@@ -34,7 +34,7 @@
 //	===== role =====  the same      the same      the same      the same      4 of 3, wrong
 //	JSON Lines        the same      the same      the same      the same      the same
 //
-// The first makes a user turn of what stood in the file. The second has the right number of messages, and loses one of the user's. The
+// "differ at" counts messages from 0; "the same" is that all came back. The first form makes a user turn of what stood in the file. The second has the right number of messages, and loses one of the user's. The
 // next two lie in wait for their own delimiter. So nothing in this module parses rendered text.
 package transcript
 
@@ -68,7 +68,8 @@ type Member struct {
 	Value json.RawMessage
 }
 
-// MarshalJSON encodes the message as [Log.Append] does. Its error is a *[RecordError].
+// MarshalJSON encodes the message as [Log.Append] does, of which json.Marshal then takes the white space out and escapes < > &. Its error
+// is a *[RecordError].
 func (m Message) MarshalJSON() ([]byte, error) {
 	data, err := appendMessage(nil, &m)
 	if err != nil {
