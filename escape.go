@@ -448,7 +448,7 @@ func triples(w0, w1, w2 uint64) (leads uint64, ok bool) {
 
 		l0, l1, l2 = 0x000f00000f00000f, 0x0f00000f00000f00, 0x00000f00000f0000
 	)
-	return w0&l0 | w1&l1 | w2&l2, (w0&m0)^v0|(w1&m1)^v1|(w2&m2)^v2 == 0
+	return w0&l0 | w1&l1 | w2&l2, w0&m0 == v0 && w1&m1 == v1 && w2&m2 == v2
 }
 
 // hasZero reports whether a byte of w is 0.

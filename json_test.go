@@ -333,6 +333,49 @@ type badText struct{}
 
 func (badText) MarshalText() ([]byte, error) { return []byte("\xff"), nil }
 
+// Every byte of a text, replaced by every other: what is not UTF-8 any more is Malformed at its place, and what still is comes back. The
+// texts are long enough for all that is done by words, and each is also shifted against them.
+func TestEveryByteReplaced(t *testing.T) {
+	texts := []string{
+		strings.Repeat("客户端由接口描述", 4), strings.Repeat("中，“文”…", 6), strings.Repeat("한국어ไทย", 5), strings.Repeat("plain ASCII text ", 4),
+		strings.Repeat("\t\"x\"\n", 12), strings.Repeat("é🙂\u2028\u0085\ufeff", 6), strings.Repeat("\ue000\ufffd\uffff\u0800\ud7ff", 5),
+	}
+	if testing.Short() {
+		texts = texts[:2]
+	}
+	var dst []byte
+	for _, text := range texts {
+		for shift := range 4 {
+			bytes := []byte("xyz"[:shift] + text)
+			for at := range bytes {
+				was := bytes[at]
+				for c := range 256 {
+					bytes[at] = byte(c)
+					content := string(bytes)
+					items := []envelope.Item{memory("e", content)}
+					var report envelope.Report
+					var err error
+					for _, render := range []func() error{
+						func() error { dst, report, err = envelope.JSON{}.Append(dst[:0], items, envelope.Budget{}); return err },
+						func() error { dst, report, err = envelope.Markdown{}.Append(dst[:0], items, envelope.Budget{}); return err },
+					} {
+						require.NoError(t, render())
+						want, bad := envelope.Included, twinInvalid(content, 2000)
+						if bad >= 0 {
+							want = envelope.Malformed
+						}
+						r := report.Items[0]
+						if e, ok := r.Err.(*envelope.Error); r.Outcome != want || ok && e.Offset != bad || !utf8.Valid(dst) {
+							t.Fatalf("%q: %+v, want %s at %d", content, r, want, bad)
+						}
+					}
+				}
+				bytes[at] = was
+			}
+		}
+	}
+}
+
 // Beyond what could be delivered nothing is read.
 func TestJSONInvalidBeyondTheBound(t *testing.T) {
 	content := strings.Repeat("x", 1997) + "\xff" + strings.Repeat("y", 10)
