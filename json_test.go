@@ -357,7 +357,10 @@ func TestEveryByteReplaced(t *testing.T) {
 					var err error
 					for _, render := range []func() error{
 						func() error { dst, report, err = envelope.JSON{}.Append(dst[:0], items, envelope.Budget{}); return err },
-						func() error { dst, report, err = envelope.Markdown{}.Append(dst[:0], items, envelope.Budget{}); return err },
+						func() error {
+							dst, report, err = envelope.Markdown{}.Append(dst[:0], items, envelope.Budget{})
+							return err
+						},
 					} {
 						require.NoError(t, render())
 						want, bad := envelope.Included, twinInvalid(content, 2000)
