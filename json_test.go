@@ -426,6 +426,8 @@ func TestJSONCitations(t *testing.T) {
 		{"so is one with a member more", json.RawMessage(`{"artifact_ref":{"family":"f","artifact_id":"a","revision":1},"x":1}`), "", `{"artifact_ref":{"family":"f","artifact_id":"a","revision":1},"x":1}`},
 		{"and one of other types", json.RawMessage(`{"artifact":"a"}`), "", `{"artifact":"a"}`},
 		{"both refs", json.RawMessage(`{"artifact_ref":{"family":"f","artifact_id":"a","revision":1},"artifact":{}}`), "", `{"artifact_ref":{"family":"f","artifact_id":"a","revision":1},"artifact":{}}`},
+		{"the six characters of an escape", map[string]any{"path": `docs\ufffd.md`}, "", `{"path":"docs\\ufffd.md"}`},
+		{"a raw message inside that spells U+FFFD", map[string]any{"x": json.RawMessage(`"\ufffd"`)}, "", "{\"x\":\"\ufffd\"}"},
 		{"a real U+FFFD beside a nil pointer with methods", struct {
 			T string
 			W *time.Time

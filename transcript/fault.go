@@ -70,6 +70,7 @@ func newChecker() checker { return checker{strictjson.Scanner{MaxDepth: maxDepth
 
 // check returns the bounds of the record that a line is, nothing for a blank line, or what is wrong at which byte.
 func (c *checker) check(line []byte) (start, end int, kind FaultKind, at int) {
+	whole := line
 	end = len(line)
 	for end > 0 && strictjson.IsSpace(line[end-1]) { // a torn record in a file of CRLF is torn before the CR
 		end--
@@ -87,7 +88,9 @@ func (c *checker) check(line []byte) (start, end int, kind FaultKind, at int) {
 	if err == nil && after == end {
 		return start, end, 0, 0
 	}
-	kind, at = c.fault(start, after, err)
+	if kind, at = c.fault(start, after, err); kind == Torn {
+		at = len(bytes.TrimSuffix(whole, []byte("\r"))) // white space may be the last of a string
+	}
 	return start, end, kind, at
 }
 
@@ -164,8 +167,11 @@ func (c *checker) begins(i int) bool {
 		return false
 	}
 	name := c.Space(i + 1)
-	if name >= len(c.Data) || c.Data[name] != '"' {
-		return name < len(c.Data) && c.Data[name] == '}'
+	if name >= len(c.Data) {
+		return true
+	}
+	if c.Data[name] != '"' {
+		return c.Data[name] == '}'
 	}
 	end, err := c.Value(name)
 	if err != nil {

@@ -74,10 +74,13 @@ func (l *Log) Append(records ...any) error {
 	if len(records) == 0 {
 		return nil
 	}
+	// Encoding may run code of the caller's, which may append to this log: no lock is held for it.
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	buf := l.buf
+	l.buf = nil
+	l.mu.Unlock()
 	// The LF in front is for a torn last line. Whether there is one shows under the lock.
-	buf := append(l.buf[:0], '\n')
+	buf = append(buf[:0], '\n')
 	for i, record := range records {
 		start := len(buf)
 		out, err := appendRecord(buf, record)
@@ -92,6 +95,8 @@ func (l *Log) Append(records ...any) error {
 		}
 		buf = append(out, '\n')
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if cap(buf) <= keptBuffer {
 		l.buf = buf
 	}
@@ -115,7 +120,7 @@ func (l *Log) write(data []byte) error {
 		return fmt.Errorf("transcript: %w", err)
 	}
 	last := []byte("\n")
-	if size != l.end {
+	if size != l.end && size > 0 { // at 0 another program has emptied it
 		last = make([]byte, 1)
 		if _, err := l.file.ReadAt(last, size-1); err != nil {
 			return fmt.Errorf("transcript: %w", err)
@@ -221,6 +226,10 @@ func appendRecord(dst []byte, record any) ([]byte, error) {
 		return appendMessage(dst, r)
 	case Record:
 		raw = r.JSON
+	case *Record:
+		if r != nil {
+			raw = r.JSON
+		}
 	case json.RawMessage:
 		raw = r
 	case *json.RawMessage:

@@ -38,10 +38,11 @@ type Record struct {
 	JSON   json.RawMessage
 }
 
-// Decode decodes the object into v as encoding/json does. For a [Message] the error is a *[Fault] with its line and offset in the log.
+// Decode decodes the object into v as encoding/json does. For a *[Message] the error is a *[Fault] with its line and offset in the log.
 func (r Record) Decode(v any) error {
 	err := json.Unmarshal(r.JSON, v)
-	if fault := (*Fault)(nil); errors.As(err, &fault) {
+	fault := (*Fault)(nil)
+	if _, whole := v.(*Message); whole && errors.As(err, &fault) {
 		return &Fault{r.Line, r.Offset + fault.Offset, fault.Kind}
 	}
 	return err

@@ -78,19 +78,22 @@ func (m Message) MarshalJSON() ([]byte, error) {
 	return data, nil
 }
 
-// UnmarshalJSON decodes an object in strict form whose role and content are strings. The error is a *[Fault] on line 1.
+// UnmarshalJSON decodes an object in strict form whose role and content are strings. The error is a *[Fault] on line 1, and leaves m as
+// it was.
 func (m *Message) UnmarshalJSON(data []byte) error {
 	c := newChecker()
 	start, end, kind, at := c.check(data)
 	if kind == 0 && start == end {
 		kind, at = NotObject, start
 	}
+	var read Message
 	if kind == 0 {
-		*m, kind, at = c.message(start)
+		read, kind, at = c.message(start)
 	}
 	if kind != 0 {
 		return &Fault{Line: 1, Offset: int64(at), Kind: kind}
 	}
+	*m = read
 	return nil
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -68,44 +67,65 @@ func checkTranscript(args []string, s streams) (int, error) {
 		return failed, err
 	}
 	defer in.Close()
-	found, err := transcript.Inspect(in.progress(s, false), f.options())
+	// Fault by fault, so that a log of nothing else takes no more memory.
+	report := newFaultReport(s.out, *asJSON)
+	for _, err := range transcript.Records(in.progress(s, false), f.options()) {
+		fault := (*transcript.Fault)(nil)
+		switch {
+		case errors.As(err, &fault):
+			err = report.fault(fault)
+		case err == nil:
+			report.records++
+		}
+		if err != nil {
+			in.clear()
+			return failed, printable(err)
+		}
+	}
 	in.clear()
-	if err != nil {
+	if err := report.end(); err != nil {
 		return failed, printable(err)
 	}
-	if err := writeInspection(s.out, found, *asJSON); err != nil {
-		return failed, printable(err)
-	}
-	if len(found.Faults) > 0 {
+	if report.faults > 0 {
 		return refused, nil
 	}
 	return done, nil
 }
 
+// faultReport writes the faults of a log, each as it comes, and how many records there are.
 type faultReport struct {
-	Line   int    `json:"line"`
-	Offset int64  `json:"offset"`
-	Kind   string `json:"kind"`
+	out             *bufio.Writer
+	asJSON          bool
+	records, faults int
 }
 
-func writeInspection(w io.Writer, found transcript.Inspection, asJSON bool) error {
-	if !asJSON {
-		var text strings.Builder
-		for _, fault := range found.Faults {
-			text.WriteString(strings.TrimPrefix(fault.Error(), "transcript: ") + "\n")
-		}
-		fmt.Fprintf(&text, "%d records, %d faults\n", found.Records, len(found.Faults))
-		_, err := io.WriteString(w, text.String())
-		return err
+func newFaultReport(w io.Writer, asJSON bool) *faultReport {
+	return &faultReport{out: bufio.NewWriterSize(w, 64<<10), asJSON: asJSON}
+}
+
+func (r *faultReport) fault(f *transcript.Fault) (err error) {
+	r.faults++
+	switch {
+	case !r.asJSON:
+		_, err = fmt.Fprintln(r.out, strings.TrimPrefix(f.Error(), "transcript: "))
+	case r.faults == 1:
+		_, err = fmt.Fprintf(r.out, `{"faults":[{"line":%d,"offset":%d,"kind":"%s"}`, f.Line, f.Offset, f.Kind)
+	default:
+		_, err = fmt.Fprintf(r.out, `,{"line":%d,"offset":%d,"kind":"%s"}`, f.Line, f.Offset, f.Kind)
 	}
-	report := struct {
-		Records int           `json:"records"`
-		Faults  []faultReport `json:"faults"`
-	}{found.Records, make([]faultReport, len(found.Faults))}
-	for i, fault := range found.Faults {
-		report.Faults[i] = faultReport{fault.Line, fault.Offset, fault.Kind.String()}
+	return err
+}
+
+func (r *faultReport) end() error {
+	switch {
+	case !r.asJSON:
+		fmt.Fprintf(r.out, "%d records, %d faults\n", r.records, r.faults)
+	case r.faults == 0:
+		fmt.Fprintf(r.out, `{"faults":[],"records":%d}`+"\n", r.records)
+	default:
+		fmt.Fprintf(r.out, `],"records":%d}`+"\n", r.records)
 	}
-	return json.NewEncoder(w).Encode(report)
+	return r.out.Flush()
 }
 
 func repairTranscript(args []string, s streams) (int, error) {
@@ -142,7 +162,12 @@ func repairTranscript(args []string, s streams) (int, error) {
 		_ = os.Remove(temp.Name())
 		return failed, printable(err)
 	}
-	if err := writeInspection(s.out, found, *asJSON); err != nil {
+	report := newFaultReport(s.out, *asJSON)
+	report.records = found.Records
+	for _, fault := range found.Faults {
+		_ = report.fault(fault) // its error stays, and comes with the end
+	}
+	if err := report.end(); err != nil {
 		return failed, printable(err)
 	}
 	return done, nil

@@ -30,12 +30,11 @@ func JSON(v any) (data []byte, err error) {
 }
 
 // HidesInvalid reports whether encoding/json wrote data with a replacement for invalid UTF-8 in v. It spells the replacement \ufffd
-// and leaves a real U+FFFD raw; with GOEXPERIMENT=jsonv2 both are raw, and only v itself tells them apart.
+// and leaves a real U+FFFD raw; with GOEXPERIMENT=jsonv2 both are raw. A text may also have these six characters, and a
+// raw message that spelling, so in the end only v itself tells.
 func HidesInvalid(data []byte, v any) bool {
-	if bytes.Contains(data, []byte(`\ufffd`)) {
-		return true
-	}
-	return !replacementSpelt && bytes.Contains(data, []byte("\ufffd")) && invalidText(reflect.ValueOf(v), 0)
+	suspect := bytes.Contains(data, []byte(`\ufffd`)) || !replacementSpelt && bytes.Contains(data, []byte("\ufffd"))
+	return suspect && invalidText(reflect.ValueOf(v), 0)
 }
 
 var replacementSpelt = func() bool {
@@ -53,7 +52,7 @@ func invalidText(v reflect.Value, depth int) bool {
 		switch m := v.Interface().(type) {
 		case json.Marshaler:
 			data, err := m.MarshalJSON()
-			return err == nil && (!utf8.Valid(data) || bytes.Contains(data, []byte(`\ufffd`)))
+			return err == nil && !utf8.Valid(data) // what it spells itself is its own affair
 		case encoding.TextMarshaler:
 			text, err := m.MarshalText()
 			return err == nil && !utf8.Valid(text)
