@@ -3,7 +3,7 @@
 //
 //	go run . [-rounds N] [-svg FILE]
 //
-// It prints the tables of the README in Markdown, and draws how the cost grows.
+// It prints the tables of the README's section on speed, and draws how the cost grows.
 package main
 
 import (
@@ -19,7 +19,7 @@ import (
 )
 
 func main() {
-	rounds := flag.Int("rounds", 41, "rounds of each comparison; the figures are medians")
+	rounds := flag.Int("rounds", 31, "rounds of each comparison; the figures are medians")
 	svg := flag.String("svg", "", "draw how cost grows to this `file`")
 	root := flag.String("root", "..", "the `folder` whose documents and sources are the texts")
 	flag.Parse()
