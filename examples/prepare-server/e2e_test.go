@@ -149,7 +149,7 @@ func TestEndToEnd(t *testing.T) {
 }
 
 // start starts the server in folder at a free port and returns its URL.
-func start(t *testing.T, server, folder string) string {
+func start(t testing.TB, server, folder string) string {
 	c := exec.Command(server, "-addr", "127.0.0.1:0")
 	c.Dir, c.Stderr = folder, os.Stderr
 	out, err := c.StdoutPipe()
