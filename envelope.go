@@ -17,6 +17,11 @@
 //
 //	prepared, err := envelope.JSON{}.Render(items, envelope.Budget{})
 //
+// [Markdown] renders the same items for reading. It keeps the first and the third of these promises; its bodies are a display form, and
+// there is no Open for it: rendered text is for reading, and a program that read messages or items back from it would read
+// whatever an item wrote that looks like one. What has to come back is stored as objects: in an envelope, or with package
+// transcript.
+//
 // The zero values are ready to use and the safe choice. Values of the types of this package may be used by several
 // goroutines at once, as long as none of them changes them.
 package envelope
