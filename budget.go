@@ -314,8 +314,8 @@ type allowance struct {
 }
 
 // trim appends content, or the longest prefix of it that the allowance has room for and an ellipsis, with every marker
-// in it broken. What an ellipsis stands for is longer than the ellipsis. It returns the outcome and the size of what it delivered or, when that is Malformed, the offset of the first invalid
-// byte. It reads no more of content than could be delivered.
+// in it broken. What an ellipsis stands for is longer than the ellipsis. It returns the outcome and the size of what it delivered
+// or, when that is Malformed, the offset of the first invalid byte. It reads no more of content than could be delivered.
 func trim[M meter](m M, marks *markers, dst []byte, content string, a allowance) (out []byte, o Outcome, size int) {
 	start := len(dst)
 	dst, n, used, valid := m.fill(dst, content, a.item, max(a.whole, a.cut))

@@ -131,25 +131,16 @@ func (m Markdown) writer() (w markdownWriter, err error) {
 		}
 		w.wrapper, w.markers = m.Wrapper, m.Wrapper.markers()
 	}
-	w.title = "# PowerContext historical context"
+	w.title, w.sections = "# PowerContext historical context", defaultSections
 	if m.Title != "" {
 		w.title = m.Title
 	}
-	if at, rule := titleFault(w.title); rule != "" {
-		return w, optionError(ErrOption, "title", at, rule)
-	}
-	if swallows(w.title) {
-		return w, optionError(ErrOption, "title", -1, swallowsRule)
-	}
-	if w.markers.in(w.title) {
-		return w, optionError(ErrOption, "title", -1, "a marker stands in it")
-	}
-	w.sections = defaultSections
 	if m.Sections != nil {
 		w.sections = m.Sections
 	}
-	for k := range w.sections {
-		if err := w.validateSection(k); err != nil {
+	// The defaults go together; whatever is the caller's own is held against everything.
+	if m.Title != "" || m.Sections != nil || w.wrapper != defaultTextWrapper {
+		if err := w.validateHeadings(); err != nil {
 			return w, err
 		}
 	}
@@ -230,7 +221,10 @@ func adjacent(a, b byte) bool {
 }
 
 // labels are what metadata has of its own.
-var labels = [...]string{"Scope", "Artifact", "family", "revision", "Entry", "version", "Confidence: unknown (not assessed)", rankLabel, "Truncated: yes", "Truncated: no"}
+var labels = [...]string{
+	"Scope", "Artifact", "family", "revision", "Entry", "version",
+	"Confidence: unknown (not assessed)", rankLabel, "Truncated: yes", "Truncated: no",
+}
 
 const rankLabel = "Recall rank: "
 
@@ -268,6 +262,25 @@ func titleFault(text string) (at int, rule string) {
 // in reports whether text holds a marker.
 func (m *markers) in(text string) bool {
 	return strings.Contains(text, m.both[0].text) || strings.Contains(text, m.both[1].text)
+}
+
+// validateHeadings checks the title and the sections, by themselves and against the markers.
+func (w *markdownWriter) validateHeadings() error {
+	if at, rule := titleFault(w.title); rule != "" {
+		return optionError(ErrOption, "title", at, rule)
+	}
+	if swallows(w.title) {
+		return optionError(ErrOption, "title", -1, swallowsRule)
+	}
+	if w.markers.in(w.title) {
+		return optionError(ErrOption, "title", -1, "a marker stands in it")
+	}
+	for k := range w.sections {
+		if err := w.validateSection(k); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (w *markdownWriter) validateSection(k int) error {
