@@ -247,14 +247,19 @@ type claims struct {
 // claim enters candidate i and reports whether it is the first of its kind and citation.
 func (s *selection) claim(i int, c *citation) bool {
 	kind := kindOf(&s.items[i])
-	hash := int(c.hash(kind) >> 33) // fits an int of 32 bits
+	var hash int
+	if len(s.items) <= fewItems {
+		hash = int(c.glance() >> 33) // fits an int of 32 bits
+	} else {
+		hash = int(c.hash(kind) >> 33)
+	}
 	mask := len(s.claims.table) - 1
 	for k := hash & mask; ; k = (k + 1) & mask {
 		slot := &s.claims.table[k]
 		if slot.DeliveredBytes == 0 {
 			slot.SourceBytes, slot.DeliveredBytes = hash, i+1
 			s.claims.newest = k
-			if !new(citation).take(s.items[i].Citation) {
+			if c.parsed {
 				if s.objects == nil {
 					s.objects = make(map[int]citation)
 				}
@@ -275,6 +280,9 @@ func (s *selection) claim(i int, c *citation) bool {
 		}
 	}
 }
+
+// fewItems is how many items may all be compared with each other.
+const fewItems = 16
 
 // withdraw takes the newest claim back. No later one can have been pushed aside by it.
 func (c *claims) withdraw() { c.table[c.newest] = ItemReport{} }
@@ -379,34 +387,4 @@ func whiteSpace(r rune) bool {
 		return true
 	}
 	return false
-}
-
-// firstInvalid returns the first byte of s that is not part of a character in UTF-8, or -1.
-func firstInvalid(s string) int {
-	for i := 0; i < len(s); {
-		i += asciiPrefix(s[i:])
-		for len(s)-i >= 3*wordBytes && plainTriples(load64(s, i), load64(s, i+wordBytes), load64(s, i+2*wordBytes)) {
-			i += 3 * wordBytes
-		}
-		for stop := min(i+wordBytes, len(s)); i < stop; {
-			r, width := utf8.DecodeRuneInString(s[i:])
-			if r == utf8.RuneError && width == 1 {
-				return i
-			}
-			i += width
-		}
-	}
-	return -1
-}
-
-// asciiPrefix returns the length of a prefix of s that is ASCII: a few words at a time, so not to the last byte.
-func asciiPrefix(s string) int {
-	rest := s
-	for len(rest) >= 4*wordBytes && (load64(rest, 0)|load64(rest, 8)|load64(rest, 16)|load64(rest, 24))&highBits == 0 {
-		rest = rest[4*wordBytes:]
-	}
-	for len(rest) >= wordBytes && load64(rest, 0)&highBits == 0 {
-		rest = rest[wordBytes:]
-	}
-	return len(s) - len(rest)
 }

@@ -7,7 +7,6 @@ import (
 	"hash/maphash"
 	"iter"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/untrusted-context/envelope/internal/encode"
 	"github.com/untrusted-context/envelope/internal/strictjson"
@@ -59,6 +58,8 @@ type citation struct {
 	version string
 	object  []byte // of any other citation: the compact JSON object
 	key     []byte // the same with its strings spelt one way, to compare
+	plain   bool   // its strings are ASCII without a character that is ever escaped
+	parsed  bool   // to resolve it took more than a look
 }
 
 type citationForm uint8
@@ -77,6 +78,7 @@ func (c *citation) resolve(v any, scope string) *Error {
 		if *c, err = objectCitation(v); err != nil {
 			return err
 		}
+		c.parsed = true
 	}
 	if c.lacksID() {
 		c.form = noCitation
@@ -121,9 +123,10 @@ func (c *citation) lacksID() bool {
 	return c.form == noCitation
 }
 
+// validate checks that the strings of c are UTF-8, and notes whether they are plain.
 func (c *citation) validate() *Error {
-	if utf8.ValidString(c.ref.ArtifactID) && utf8.ValidString(c.entry) && utf8.ValidString(c.version) &&
-		utf8.ValidString(c.ref.Family) && utf8.ValidString(c.scope) {
+	c.plain = plainText(c.scope) && plainText(c.ref.Family) && plainText(c.ref.ArtifactID) && plainText(c.entry) && plainText(c.version)
+	if c.plain {
 		return nil
 	}
 	for _, f := range [...]struct{ value, name string }{
@@ -159,6 +162,19 @@ func (c *citation) hash(kind string) uint64 {
 	return h*odd + maphash.Bytes(hashSeed, c.key)
 }
 
+// glance is a hash for at most fewItems citations, of which it does no harm when all collide.
+func (c *citation) glance() uint64 {
+	const odd = 0x9e3779b97f4a7c15
+	h := uint64(c.ref.Revision)*odd + uint64(len(c.key))
+	for _, s := range [...]string{c.ref.ArtifactID, c.entry, c.version} {
+		h = h*odd + uint64(len(s))
+		if len(s) >= wordBytes {
+			h += load64(s, len(s)-wordBytes)
+		}
+	}
+	return h * odd
+}
+
 var hashSeed = maphash.MakeSeed()
 
 // appendJSON appends c as a JSON object, escaped, its markers not yet broken.
@@ -176,21 +192,29 @@ func (c *citation) appendJSON(dst []byte, t *escaper) []byte {
 		dst = c.appendQualified(append(dst, `{"artifact":`...), t)
 	}
 	if c.form == memoryForm {
-		dst = t.appendLiteral(append(dst, `,"entry_id":`...), c.entry)
-		dst = t.appendLiteral(append(dst, `,"entry_version_id":`...), c.version)
+		dst = c.appendText(append(dst, `,"entry_id":`...), t, c.entry)
+		dst = c.appendText(append(dst, `,"entry_version_id":`...), t, c.version)
 	}
 	return append(dst, '}')
 }
 
+// appendText appends a string of c as a literal.
+func (c *citation) appendText(dst []byte, t *escaper, s string) []byte {
+	if c.plain {
+		return append(append(append(dst, '"'), s...), '"')
+	}
+	return t.appendLiteral(dst, s)
+}
+
 func (c *citation) appendQualified(dst []byte, t *escaper) []byte {
-	dst = t.appendLiteral(append(dst, `{"scope_id":`...), c.scope)
+	dst = c.appendText(append(dst, `{"scope_id":`...), t, c.scope)
 	dst = c.appendRef(append(dst, `,"artifact":`...), t)
 	return append(dst, '}')
 }
 
 func (c *citation) appendRef(dst []byte, t *escaper) []byte {
-	dst = t.appendLiteral(append(dst, `{"family":`...), c.ref.Family)
-	dst = t.appendLiteral(append(dst, `,"artifact_id":`...), c.ref.ArtifactID)
+	dst = c.appendText(append(dst, `{"family":`...), t, c.ref.Family)
+	dst = c.appendText(append(dst, `,"artifact_id":`...), t, c.ref.ArtifactID)
 	dst = strconv.AppendInt(append(dst, `,"revision":`...), c.ref.Revision, 10)
 	return append(dst, '}')
 }

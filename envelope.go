@@ -107,6 +107,7 @@ func (j JSON) AppendReport(dst []byte, items []Item, b Budget, r *Report) ([]byt
 	} else {
 		full = -1
 	}
+	var scratch [headBytes]byte
 	for i := range items {
 		var c citation
 		if !candidate(&s, w.meter(), i, &c, s.delivered == bounds.items) {
@@ -114,7 +115,7 @@ func (j JSON) AppendReport(dst []byte, items []Item, b Budget, r *Report) ([]byt
 		}
 		var o Outcome
 		var n int
-		out, o, n = w.appendItem(out, &items[i], &c, s.delivered == 0, full, bounds)
+		out, o, n = w.appendItem(out, &items[i], &c, s.delivered == 0, full, bounds, scratch[:])
 		s.settle(i, o, n)
 	}
 	if s.delivered == 0 {
@@ -137,7 +138,8 @@ type jsonWriter struct {
 	markers
 	trust string
 	*escaper
-	memoryTail int // what appendTail appends to a memory that is not truncated
+	plainTail  bool // no marker can stand in the tail of a memory
+	memoryTail int  // how long that is when the memory is not truncated
 }
 
 func (j JSON) writer() (w jsonWriter, err error) {
@@ -163,6 +165,7 @@ func (j JSON) writer() (w jsonWriter, err error) {
 	}
 	w.escaper = &escapers[j.Escape]
 	var buf [64]byte
+	w.plainTail = w.markers.absent(append(buf[:0], cutTail+wholeTail...))
 	w.memoryTail = len(w.appendTail(buf[:0], &Item{}, false))
 	return w, nil
 }
@@ -190,12 +193,11 @@ func (w *jsonWriter) appendClosing(dst []byte) []byte {
 func (w *jsonWriter) closingBytes() int { return len("]}\n") + len(w.End) }
 
 // appendItem appends the item, or as much of it as ends before byte full of the buffer.
-func (w *jsonWriter) appendItem(dst []byte, item *Item, c *citation, first bool, full int, b bounds) ([]byte, Outcome, int) {
+func (w *jsonWriter) appendItem(dst []byte, item *Item, c *citation, first bool, full int, b bounds, scratch []byte) ([]byte, Outcome, int) {
 	start := len(dst)
 	a := allowance{item: b.item, min: b.min, whole: -1, cut: -1}
 	if least := c.leastBytes() + len(item.Kind); full-start > least {
-		var buf [headBytes]byte
-		space := headSpace(dst, buf[:0], least)
+		space := headSpace(dst, scratch, least)
 		tail := w.memoryTail
 		if kindOf(item) != defaultKind {
 			tail = len(w.appendTail(space, item, false))
@@ -217,12 +219,12 @@ func (w *jsonWriter) appendItem(dst []byte, item *Item, c *citation, first bool,
 const headBytes = 1024
 
 // headSpace returns where to write the head of an item, to see whether it fits: behind dst where even the longest form of so
-// many bytes of strings has room, and otherwise in buf, for when it does not fit dst must not grow.
-func headSpace(dst, buf []byte, strings int) []byte {
+// many bytes of strings has room, and otherwise in scratch, for when it does not fit dst must not grow.
+func headSpace(dst, scratch []byte, strings int) []byte {
 	if cap(dst)-len(dst) >= headBytes+unitBytes*strings {
 		return dst[len(dst):]
 	}
-	return buf
+	return scratch[:0]
 }
 
 // appendHead appends an item up to its content.
@@ -236,16 +238,23 @@ func (w *jsonWriter) appendHead(dst []byte, c *citation, first bool) []byte {
 	return w.breakFrom(dst, start)
 }
 
+const (
+	cutTail   = `","truncated":true`
+	wholeTail = `","truncated":false`
+)
+
 // appendTail appends an item from the end of its content.
 func (w *jsonWriter) appendTail(dst []byte, item *Item, truncated bool) []byte {
 	start := len(dst)
 	if truncated {
-		dst = append(dst, `","truncated":true`...)
+		dst = append(dst, cutTail...)
 	} else {
-		dst = append(dst, `","truncated":false`...)
+		dst = append(dst, wholeTail...)
 	}
 	if kind := kindOf(item); kind != defaultKind {
 		dst = w.appendLiteral(append(dst, `,"kind":`...), kind)
+	} else if w.plainTail {
+		return append(dst, '}')
 	}
 	return w.breakFrom(append(dst, '}'), start)
 }

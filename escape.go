@@ -3,6 +3,7 @@ package envelope
 import (
 	"encoding/binary"
 	"math"
+	"math/bits"
 	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -102,6 +103,8 @@ type escaper struct {
 	escape Escape
 	classy bool                // a class escapes ASCII characters
 	class  [utf8.RuneSelf]bool // which it escapes
+	simple bool                // no class escapes anything above U+009F
+	plain  machine             // reads characters that stand for themselves
 	ascii  [256]uint64         // how each ASCII character is written: its bytes from the lowest up, their number in the top byte; no others
 }
 
@@ -130,9 +133,30 @@ var escapers = func() (all [allEscapes + 1]escaper) {
 			packed[7] = byte(len(form))
 			t.ascii[c] = binary.LittleEndian.Uint64(packed[:])
 		}
+		t.simple = t.escape&(EscapeInvisible|EscapeNonASCII) == 0
+		t.plain = newMachine(t.plainRange)
 	}
 	return all
 }()
+
+// plainRange reports whether t escapes no character from low to high, which are both ASCII or both not.
+func (t *escaper) plainRange(low, high rune) bool {
+	switch {
+	case high < utf8.RuneSelf:
+		for _, packed := range t.ascii[low : high+1] {
+			if packedBytes(packed) != 1 {
+				return false
+			}
+		}
+		return true
+	case low <= '\u0085' && '\u0085' <= high, low <= '\u2029' && '\u2028' <= high,
+		t.escape&EscapeNonASCII != 0,
+		t.escape&EscapeControls != 0 && low <= '\u009f',
+		t.escape&EscapeInvisible != 0 && (overlap(format, low, high) || overlap(ignorable, low, high)):
+		return false
+	}
+	return true
+}
 
 // appendString appends s as the inside of a JSON string literal, as much of it as takes at most limit bytes. It returns how
 // much of s that is; when that is not all, valid says whether the limit stopped it or invalid UTF-8 at s[n].
@@ -148,7 +172,7 @@ func (t *escaper) appendString(dst []byte, s string, limit int) (out []byte, n i
 		// What copyRuns leaves is near the end of s or of the room, or invalid.
 		if left := len(s) - n; left < wordBytes && len(s) >= wordBytes && full-len(dst) >= wordBytes && cap(dst)-len(dst) >= wordBytes {
 			w := load64(s, len(s)-wordBytes)>>(8*(wordBytes-left)) | ' '*lowBits<<(8*left)
-			if dirtyBytes(w) == 0 && (!t.classy || classBytes(w) == 0) {
+			if t.dirtyBytes(w) == 0 {
 				store64(dst[:len(dst)+wordBytes], len(dst), w)
 				return dst[:len(dst)+left], len(s), true
 			}
@@ -181,25 +205,125 @@ func (t *escaper) appendString(dst []byte, s string, limit int) (out []byte, n i
 	return dst, n, true
 }
 
-// copyRuns writes s from byte i as the inside of a JSON string literal into buf from byte o, eight bytes and more at a time, for as long as
-// both have room for that, and returns where it stopped. It stops before invalid UTF-8, too.
+// copyRuns writes s from byte i as the inside of a JSON string literal into buf from byte o, many bytes at a time for as long as both have room
+// for that, and returns where it stopped. It stops before invalid UTF-8, too.
 func (t *escaper) copyRuns(buf []byte, o int, s string, i int) (int, int) {
-	for clean := 0; len(s)-i >= wordBytes && len(buf)-o >= wordBytes; {
-		w := load64(s, i)
-		dirty := dirtyBytes(w)
-		if t.classy {
-			dirty |= classBytes(w)
+	for len(s)-i >= blockReach && len(buf)-o >= blockReach {
+		before := i
+		switch {
+		case s[i] >= utf8.RuneSelf:
+			o, i = t.copyWide(buf, o, s, i)
+		case load64(s, i)&highBits != 0:
+			o, i = t.copyShort(buf, o, s, i)
+		default:
+			o, i = t.copyBlock(buf, o, s, i)
 		}
+		if i == before {
+			break
+		}
+	}
+	return t.copyWords(buf, o, s, i, len(s))
+}
+
+// copyShort is copyRuns for the ASCII characters before one that is not, of which the next seven bytes have one.
+func (t *escaper) copyShort(buf []byte, o int, s string, i int) (int, int) {
+	w := load64(s, i)
+	store64(buf, o, w)
+	n := bits.TrailingZeros64(t.dirtyBytes(w)) / 8
+	i, o = i+n, o+n
+	for ; s[i] < utf8.RuneSelf; i++ {
+		packed := t.ascii[s[i]]
+		store64(buf, o, packed)
+		o += packedBytes(packed)
+	}
+	return o, i
+}
+
+// copyBlock is copyRuns for a block, or what it has before the first character that is not ASCII, and for the blocks behind it in which nothing is
+// dirty.
+func (t *escaper) copyBlock(buf []byte, o int, s string, i int) (int, int) {
+	dirty := t.dirtyMask(s[i : i+blockBytes])
+	if dirty == 0 {
+		n := blockBytes
+		if !t.classy {
+			n += cleanBlocks(s[i+blockBytes : i+min(len(s)-i, len(buf)-o)])
+		}
+		copy(buf[o:], s[i:i+n])
+		return o + n, i + n
+	}
+	escapes := bits.OnesCount64(dirty)
+	if len(buf)-o < blockReach+(unitBytes-1)*escapes {
+		return o, i
+	}
+	if escapes > denseBlock {
+		return t.copyWords(buf, o, s, i, i+blockBytes)
+	}
+	end := i + blockBytes
+	for start := i; dirty != 0; {
+		next := start + bits.TrailingZeros64(dirty)
+		copyRun(buf, o, s, i, next)
+		i, o = next, o+next-i
+		if s[i] < utf8.RuneSelf {
+			packed := t.ascii[s[i]]
+			store64(buf, o, packed)
+			i, o = i+1, o+packedBytes(packed)
+			dirty &= dirty - 1
+			continue
+		}
+		if o, i = t.copyWide(buf, o, s, i); i == next || i >= end {
+			return o, i
+		}
+		dirty = dirty >> (i - start) << (i - start)
+	}
+	copyRun(buf, o, s, i, end)
+	return o + end - i, end
+}
+
+// copyRun copies s from byte i to end 16 bytes at a time, the first in any case.
+func copyRun(buf []byte, o int, s string, i, end int) {
+	copy(buf[o:o+16], s[i:i+16])
+	for n := end - i; n > 16; n -= 16 {
+		i, o = i+16, o+16
+		copy(buf[o:o+16], s[i:i+16])
+	}
+}
+
+// denseBlock is how many escapes in a block are too many to look for each.
+const denseBlock = 24
+
+// blockReach is how far copyBlock reads and writes, whose runs are copied 16 bytes at a time.
+const blockReach = blockBytes + 16
+
+// dirtyMask has a bit for each byte of a block that dirtyBytes tells.
+func (t *escaper) dirtyMask(block string) (mask uint64) {
+	if !t.classy {
+		return suspectMask(block)
+	}
+	for i := 0; i < blockBytes; i += wordBytes {
+		mask |= highMask(t.dirtyBytes(load64(block, i))) << i
+	}
+	return mask
+}
+
+// dirtyBytes tells the bytes of w that are not ASCII or may have to be escaped.
+func (t *escaper) dirtyBytes(w uint64) uint64 {
+	dirty := suspects(w)
+	if t.classy {
+		dirty |= classSuspects(w)
+	}
+	return dirty & highBits
+}
+
+// copyWords is copyRuns a word at a time, as far as byte end of s.
+func (t *escaper) copyWords(buf []byte, o int, s string, i, end int) (int, int) {
+	for i < end && len(s)-i >= wordBytes && len(buf)-o >= wordBytes {
+		w := load64(s, i)
+		dirty := t.dirtyBytes(w)
 		if dirty == 0 {
 			store64(buf, o, w)
 			i, o = i+wordBytes, o+wordBytes
-			if clean++; clean >= 2 && !t.classy {
-				n := copyClean(buf[o:], s[i:]) // a long run, by the look of it
-				i, o = i+n, o+n
-			}
 			continue
 		}
-		clean = 0
 		if len(buf)-o < dirtyWordBytes {
 			break
 		}
@@ -209,11 +333,7 @@ func (t *escaper) copyRuns(buf []byte, o int, s string, i int) (int, int) {
 			continue
 		}
 		before := i
-		for ; s[i] < utf8.RuneSelf; i++ {
-			packed := t.ascii[s[i]]
-			store64(buf, o, packed)
-			o += packedBytes(packed)
-		}
+		o, i = t.copyShort(buf, o, s, i)
 		if o, i = t.copyWide(buf, o, s, i); i == before {
 			break
 		}
@@ -246,32 +366,14 @@ func put(buf *[dirtyWordBytes]byte, n uint, packed uint64) uint {
 	return n + uint(packed>>56)
 }
 
-// copyClean copies s to buf four words at a time for as long as there is no dirty byte in them, and returns how much that is.
-func copyClean(buf []byte, s string) int {
-	rest := s
-	for len(rest) >= 4*wordBytes && len(buf) >= 4*wordBytes {
-		w0, w1, w2, w3 := load64(rest, 0), load64(rest, 8), load64(rest, 16), load64(rest, 24)
-		if (suspects(w0)|suspects(w1)|suspects(w2)|suspects(w3))&highBits != 0 {
-			break
-		}
-		store64(buf, 0, w0)
-		store64(buf, 8, w1)
-		store64(buf, 16, w2)
-		store64(buf, 24, w3)
-		rest, buf = rest[4*wordBytes:], buf[4*wordBytes:]
-	}
-	return len(s) - len(rest)
-}
-
-// copyWide is copyRuns for a run of characters that are not ASCII.
+// copyWide is copyRuns for characters that are not ASCII, and for what follows them in the words of a machine.
 func (t *escaper) copyWide(buf []byte, o int, s string, i int) (int, int) {
-	plain := t.escape&(EscapeInvisible|EscapeNonASCII) == 0
 	for len(s)-i >= wordBytes && len(buf)-o >= 2*unitBytes && s[i] >= utf8.RuneSelf {
-		if plain && s[i] >= 0xe0 {
-			n := copyTriples(buf[o:], s[i:])
-			i, o = i+n, o+n
-			if len(s)-i < wordBytes || len(buf)-o < 2*unitBytes || s[i] < utf8.RuneSelf {
-				break
+		if t.simple && s[i] > 0xe2 {
+			if n := plainTriples(s[i : i+min(len(s)-i, len(buf)-o)]); n > 0 {
+				copy(buf[o:], s[i:i+n])
+				i, o = i+n, o+n
+				continue
 			}
 		}
 		w := load64(s, i)
@@ -284,6 +386,12 @@ func (t *escaper) copyWide(buf []byte, o int, s string, i int) (int, int) {
 			store64(buf, o, nextLineForm)
 			i, o = i+2, o+unitBytes
 			continue
+		case w&0x80000080 != 0: // not alone
+			if n := t.plain.prefix(s[i : i+min(machineBytes, len(s)-i, len(buf)-o)]); n > 0 {
+				copy(buf[o:], s[i:i+n])
+				i, o = i+n, o+n
+				continue
+			}
 		}
 		r, width := utf8.DecodeRuneInString(s[i:])
 		switch {
@@ -306,24 +414,6 @@ const (
 	separatorForm = '\\' | 'u'<<8 | '2'<<16 | '0'<<24 | '2'<<32 | '8'<<40
 	nextLineForm  = '\\' | 'u'<<8 | '0'<<16 | '0'<<24 | '8'<<32 | '5'<<40
 )
-
-// copyTriples copies s to buf eight characters of three bytes at a time, for as long as all are valid and stand for themselves, and
-// returns how much that is.
-func copyTriples(buf []byte, s string) int {
-	n := 0
-	for len(s)-n >= 3*wordBytes && len(buf)-n >= 3*wordBytes {
-		from, to := s[n:n+3*wordBytes], buf[n:n+3*wordBytes]
-		w0, w1, w2 := load64(from, 0), load64(from, 8), load64(from, 16)
-		if !plainTriples(w0, w1, w2) {
-			break
-		}
-		store64(to, 0, w0)
-		store64(to, 8, w1)
-		store64(to, 16, w2)
-		n += 3 * wordBytes
-	}
-	return n
-}
 
 // endOf returns start + n, or the largest int when that is larger still.
 func endOf(start, n int) int {
@@ -397,62 +487,32 @@ func cutAt(s string, i, n int) int {
 	return end
 }
 
-// wordBytes is how many bytes are looked at together.
-const wordBytes = 8
-
-func load64(s string, i int) uint64 {
-	s = s[i : i+wordBytes]
-	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
-		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+// plainText reports whether s is ASCII without a character that is ever escaped.
+func plainText(s string) bool {
+	if len(s) < wordBytes {
+		for i := range len(s) {
+			if !plainByte[s[i]] {
+				return false
+			}
+		}
+		return true
+	}
+	w := load64(s, len(s)-wordBytes)
+	unplain := suspects(w) | classSuspects(w)
+	for ; len(s) > wordBytes; s = s[wordBytes:] {
+		w := load64(s, 0)
+		unplain |= suspects(w) | classSuspects(w)
+	}
+	return unplain&highBits == 0
 }
 
-func store64(b []byte, i int, w uint64) { binary.LittleEndian.PutUint64(b[i:i+wordBytes], w) }
-
-const (
-	lowBits  = 0x0101010101010101
-	highBits = 0x8080808080808080
-)
-
-// dirtyBytes is not 0 when a byte of w is a control below U+0020, a quote, a backslash or not ASCII.
-func dirtyBytes(w uint64) uint64 { return suspects(w) & highBits }
-
-// suspects is dirtyBytes in the high bits, and anything in the others, so that several can be taken together. Flipping one bit of all
-// puts the quote next to the controls, and leaves those what they are, so that one comparison finds both.
-func suspects(w uint64) uint64 {
-	return ((w ^ 0x02*lowBits) - 0x21*lowBits) | ((w ^ '\\'*lowBits) - lowBits) | w
-}
-
-// classBytes is not 0 when a byte of w is < > & ` or DEL, some of which a class may escape.
-func classBytes(w uint64) uint64 {
-	angle := (w | 2*lowBits) ^ '>'*lowBits
-	ampersand := w ^ '&'*lowBits
-	backtick := w ^ '`'*lowBits
-	del := w ^ 0x7f*lowBits
-	return ((angle - lowBits) | (ampersand - lowBits) | (backtick - lowBits) | (del - lowBits)) & highBits
-}
-
-// plainTriples reports whether three words are eight characters of three bytes each that are valid UTF-8 and no line boundary. The leads
-// 0xe0, 0xe2 and 0xed, behind which not every continuation will do, are left to the slower way.
-func plainTriples(w0, w1, w2 uint64) bool {
-	leads, ok := triples(w0, w1, w2)
-	return ok && !hasZero(leads) && !hasZero(leads^0x2*lowBits) && !hasZero(leads^0xd*lowBits)
-}
-
-// triples reports whether three words are eight times a lead byte 0xeX and two continuation bytes, and returns the eight Xs, a byte
-// each, in no order.
-func triples(w0, w1, w2 uint64) (leads uint64, ok bool) {
-	const (
-		m0, v0 = 0xc0f0c0c0f0c0c0f0, 0x80e08080e08080e0
-		m1, v1 = 0xf0c0c0f0c0c0f0c0, 0xe08080e08080e080
-		m2, v2 = 0xc0c0f0c0c0f0c0c0, 0x8080e08080e08080
-
-		l0, l1, l2 = 0x000f00000f00000f, 0x0f00000f00000f00, 0x00000f00000f0000
-	)
-	return w0&l0 | w1&l1 | w2&l2, w0&m0 == v0 && w1&m1 == v1 && w2&m2 == v2
-}
-
-// hasZero reports whether a byte of w is 0.
-func hasZero(w uint64) bool { return (w-lowBits)&^w&highBits != 0 }
+var plainByte = func() (plain [256]bool) {
+	all := &escapers[allEscapes]
+	for c := range byte(utf8.RuneSelf) {
+		plain[c] = packedBytes(all.ascii[c]) == 1
+	}
+	return plain
+}()
 
 // invisible reports whether r has general category Cf or the property Default_Ignorable_Code_Point. The ranges are
 // written down here, and not taken from package unicode, so that the bytes do not depend on the Go release: they are those of Unicode
@@ -484,15 +544,18 @@ var ignorable = []runeRange{
 	{0xe0002, 0xe001f}, {0xe0080, 0xe0fff},
 }
 
-func inRanges(ranges []runeRange, r rune) bool {
+func inRanges(ranges []runeRange, r rune) bool { return overlap(ranges, r, r) }
+
+// overlap reports whether one of the ranges has a character from first to last.
+func overlap(ranges []runeRange, first, last rune) bool {
 	low, high := 0, len(ranges)
 	for low < high {
 		mid := int(uint(low+high) / 2)
-		if r > ranges[mid].last {
+		if first > ranges[mid].last {
 			low = mid + 1
 		} else {
 			high = mid
 		}
 	}
-	return low < len(ranges) && r >= ranges[low].first
+	return low < len(ranges) && last >= ranges[low].first
 }

@@ -534,6 +534,7 @@ func appendValue(dst, value []byte) []byte {
 // of a body is written.
 type display struct {
 	invisible bool
+	shown     machine             // reads characters that are shown as they are
 	plain     [utf8.RuneSelf]bool // the ASCII characters that are shown as they are
 }
 
@@ -542,6 +543,9 @@ var displays = func() (all [2]display) {
 	all[1].invisible = true
 	for c := ' '; c < '\x7f'; c++ {
 		all[0].plain[c], all[1].plain[c] = true, true
+	}
+	for k := range all {
+		all[k].shown = newMachine(all[k].shows)
 	}
 	return all
 }()
@@ -557,14 +561,34 @@ func (d *display) hidden(r rune) bool {
 	return control(r) || formatCharacter(r) || d.invisible && invisible(r)
 }
 
+// shows reports whether no character from low to high, which are both ASCII or both not, is hidden or ends a line.
+func (d *display) shows(low, high rune) bool {
+	switch {
+	case high < utf8.RuneSelf:
+		return !slices.Contains(d.plain[low:high+1], false)
+	case low <= '\u009f', low <= '\u2029' && '\u2028' <= high, overlap(format, low, high), d.invisible && overlap(ignorable, low, high):
+		return false
+	}
+	return true
+}
+
 // piece returns the length of the first thing in s that a cut does not split, what it is of content as displayed, and what it takes
 // written. Where s begins with invalid UTF-8, n is 0.
 func (d *display) piece(s string) (r rune, n, used, written int) {
+	if c := s[0]; c < utf8.RuneSelf && c != '\r' {
+		switch {
+		case c == '\n':
+			return '\n', 1, 1, len(lineBreak)
+		case d.plain[c]:
+			return rune(c), 1, 1, 1
+		}
+		return rune(c), 1, len(`\uXXXX`), len(`\uXXXX`)
+	}
 	r, n = utf8.DecodeRuneInString(s)
 	switch {
 	case r == '\r' && strings.HasPrefix(s[1:], "\n"):
 		return '\n', 2, 1, len(lineBreak)
-	case r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029':
+	case r == '\r' || r == '\u2028' || r == '\u2029':
 		return '\n', n, 1, len(lineBreak)
 	case r == utf8.RuneError && n == 1:
 		return r, 0, 1, 1
@@ -576,52 +600,47 @@ func (d *display) piece(s string) (r rune, n, used, written int) {
 	return r, n, len(`\UXXXXXXXX`), len(`\UXXXXXXXX`)
 }
 
-// cleanPrefix returns the length of the longest prefix of s that is valid UTF-8 and is shown as it is.
-func (d *display) cleanPrefix(s string) int {
+// plainPrefix returns the length of the longest prefix of s that is valid UTF-8 and is shown as it is.
+func (d *display) plainPrefix(s string) int {
 	i := 0
 	for i < len(s) {
-		for len(s)-i >= wordBytes && !unprintable(load64(s, i)) {
-			i += wordBytes
-		}
-		for len(s)-i >= 3*wordBytes && commonTriples(load64(s, i), load64(s, i+wordBytes), load64(s, i+2*wordBytes)) {
-			i += 3 * wordBytes
-		}
-		if i == len(s) {
-			break
-		}
 		c := s[i]
 		if c < utf8.RuneSelf {
+			if n := printablePrefix(s[i:]); n > 0 {
+				i += n
+				continue
+			}
 			if !d.plain[c] {
 				break
 			}
 			i++
 			continue
 		}
-		if 0xe4 <= c && c <= 0xec && len(s)-i >= 3 && s[i+1]&0xc0 == 0x80 && s[i+2]&0xc0 == 0x80 {
-			i += 3 // one of the characters of commonTriples
-			continue
+		n := 0
+		for len(s)-i-n >= tripleBytes && commonTriples(load64(s, i+n), load64(s, i+n+8), load64(s, i+n+16)) {
+			n += tripleBytes
 		}
-		r, n := utf8.DecodeRuneInString(s[i:])
-		if r == utf8.RuneError && n == 1 || r == '\u2028' || r == '\u2029' || d.hidden(r) {
-			break
+		if n == 0 {
+			n = d.shown.prefix(s[i:min(i+machineBytes, len(s))])
+		}
+		if n == 0 {
+			var r rune
+			r, n = utf8.DecodeRuneInString(s[i:])
+			if r == utf8.RuneError && n == 1 || r == '\u2028' || r == '\u2029' || d.hidden(r) {
+				break
+			}
 		}
 		i += n
 	}
 	return i
 }
 
-// unprintable reports whether a byte of w is not printable ASCII.
-func unprintable(w uint64) bool {
-	del := w ^ 0x7f*lowBits
-	return ((w-' '*lowBits)|(del-lowBits)|w)&highBits != 0
-}
-
 // commonTriples reports whether three words are eight characters of three bytes each that are valid UTF-8 and are shown as they are by
 // every display: those with the lead bytes 0xe4 to 0xec, most of Han and Hangul.
 func commonTriples(w0, w1, w2 uint64) bool {
-	leads, ok := triples(w0, w1, w2)
+	faults, leads := triples(w0, w1, w2)
 	low, high := leads+(0x80-0x4)*lowBits, leads+(0x80-0xd)*lowBits // the high bits tell which are not below
-	return ok && low&^high&highBits == highBits
+	return faults == 0 && low&^high&highBits == highBits
 }
 
 // markdownMeter measures content for a Markdown text: the display form for the item bounds, line prefixes added for the text.
@@ -632,13 +651,14 @@ func (w *markdownWriter) meter() markdownMeter { return markdownMeter{w.display}
 func (m markdownMeter) fill(dst []byte, s string, size, room int) (out []byte, n, used int, valid bool) {
 	full := endOf(len(dst), room)
 	for n < len(s) {
-		end := cutAt(s, n, min(full-len(dst), size-used))
-		clean := n + m.cleanPrefix(s[n:end])
-		dst = append(dst, s[n:clean]...)
-		used += clean - n
-		n = clean
-		if n == len(s) {
-			break
+		if c := s[n]; c >= utf8.RuneSelf || m.plain[c] {
+			end := cutAt(s, n, min(full-len(dst), size-used))
+			clean := m.plainPrefix(s[n:end])
+			dst = append(dst, s[n:n+clean]...)
+			n, used = n+clean, used+clean
+			if n == len(s) {
+				break
+			}
 		}
 		r, width, u, w := m.piece(s[n:])
 		switch {
@@ -683,7 +703,7 @@ func (m markdownMeter) measure(s string, size int) (used, bad int) {
 	bad = -1
 	atBad := 0
 	for i := 0; i < len(s) && used <= size; {
-		clean := m.cleanPrefix(s[i:cutAt(s, i, size-used+1)])
+		clean := m.plainPrefix(s[i:cutAt(s, i, size-used+1)])
 		i += clean
 		used += clean
 		if i == len(s) || used > size {

@@ -1,0 +1,190 @@
+package envelope
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The fast ways look at many bytes at once. Here they are compared, on all that is small enough to be enumerated, with what they stand for. This
+// file is inside the package, since none of it shows from outside but as speed.
+
+func TestSuspectsTellTheLowestByte(t *testing.T) {
+	word := []byte("        ")
+	for at := range wordBytes {
+		for c := range 256 {
+			for _, above := range []byte{' ', 'a', '!', '#', ']', '~', 0, 0xff} {
+				for i := range word {
+					word[i] = ' '
+				}
+				word[at] = byte(c)
+				if at+1 < wordBytes {
+					word[at+1] = above // which may be told wrongly when the byte below borrows from it
+				}
+				first := strings.IndexFunc(string(word), func(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r >= utf8.RuneSelf })
+				w := load64(string(word), 0)
+				require.Equal(t, first, lowestByte(suspects(w)), "%q", word)
+				require.Equal(t, first >= 0, highMask(suspects(w)) != 0, "%q", word)
+
+				first = strings.IndexFunc(string(word), func(r rune) bool { return strings.ContainsRune("<>&`\x7f", r) })
+				if c < utf8.RuneSelf && above < utf8.RuneSelf {
+					require.Equal(t, first, lowestByte(classSuspects(w)), "%q", word)
+				}
+			}
+		}
+	}
+}
+
+// lowestByte returns the number of the lowest byte of w that has its high bit set, or -1.
+func lowestByte(w uint64) int {
+	for i := range wordBytes {
+		if w>>(8*i)&0x80 != 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// TestSuspectsMissNone has the byte above be what it may: no byte that has to be told is hidden by a borrow.
+func TestSuspectsMissNone(t *testing.T) {
+	for low := range 256 {
+		for c := range 256 {
+			w := suspects(load64(string([]byte{byte(low), byte(c), ' ', ' ', ' ', ' ', ' ', ' '}), 0))
+			if c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+				require.NotZero(t, w&0x8000, "%#x after %#x", c, low)
+			}
+		}
+	}
+}
+
+func TestMachines(t *testing.T) {
+	type named struct {
+		name   string
+		m      *machine
+		wanted func(r rune) bool
+	}
+	all := []named{{"utf8", &utf8Machine, func(rune) bool { return true }}}
+	for e := range escapers {
+		escaper := &escapers[e]
+		all = append(all, named{"escaper", &escaper.plain, func(r rune) bool {
+			if r < utf8.RuneSelf {
+				return packedBytes(escaper.ascii[r]) == 1
+			}
+			return !escaper.escape.wide(r)
+		}})
+	}
+	for k := range displays {
+		d := &displays[k]
+		all = append(all, named{"display", &d.shown, func(r rune) bool {
+			return !d.hidden(r) && r != '\r' && r != '\n' && r != '\u2028' && r != '\u2029'
+		}})
+	}
+	for i, m := range all {
+		for r := rune(0); r <= utf8.MaxRune; r++ {
+			if r == 0xd800 {
+				r = 0xe000
+			}
+			if m.m.reads(string(r)) {
+				require.True(t, m.wanted(r), "%s %d reads %U", m.name, i, r)
+			} else if m.name == "utf8" || r < 0xc0 {
+				require.False(t, m.wanted(r), "%s %d refuses %U", m.name, i, r)
+			}
+		}
+	}
+}
+
+// TestMachinesReadUTF8 compares with package utf8 all that begins one to four bytes.
+func TestMachinesReadUTF8(t *testing.T) {
+	machines := []*machine{&utf8Machine, &escapers[0].plain, &displays[0].shown}
+	var check func(s []byte, states []uint64)
+	check = func(s []byte, states []uint64) {
+		valid := utf8.Valid(s)
+		alive := false
+		for k, m := range machines {
+			if states[k] == between && !valid {
+				t.Fatalf("machine %d reads %q", k, s)
+			}
+			if m == &utf8Machine && valid && states[k] != between {
+				t.Fatalf("machine %d refuses %q", k, s)
+			}
+			alive = alive || states[k] != refused
+		}
+		// From between characters all begins anew, and from refused nothing does.
+		if len(s) == 4 || !alive || len(s) > 0 && valid {
+			return
+		}
+		next := make([]uint64, len(machines))
+		for c := range 256 {
+			for k, m := range machines {
+				next[k] = m[c] >> states[k] & 63
+			}
+			check(append(s, byte(c)), next)
+		}
+	}
+	check(nil, []uint64{between, between, between})
+	for c := range 256 {
+		for _, m := range machines {
+			require.Zero(t, m[c]&63, "out of refused by %#x", c)
+		}
+	}
+}
+
+// reads reports whether m reads all of s, a few bytes long.
+func (m *machine) reads(s string) bool {
+	state := uint64(between)
+	for i := range len(s) {
+		state = m[s[i]] >> state & 63
+	}
+	return state == between
+}
+
+func TestMachinePrefix(t *testing.T) {
+	for _, test := range []struct {
+		text string
+		want int
+		why  string
+	}{
+		{"", 0, "nothing"},
+		{"1234567", 0, "less than a word is left to others"},
+		{"12345678", 8, "a word"},
+		{"123456789", 8, "the rest is less than a word"},
+		{"1234567é", 7, "a character over the end of a word is not begun"},
+		{"123456漢", 6, "the same, of three bytes"},
+		{"12345🎉8901234", 16, "over two words"},
+		{"1234567é901234é\xff1234567", 15, "what comes before a refused word ends between characters"},
+		{"1234567\xff", 0, "refused"},
+	} {
+		n := utf8Machine.prefix(test.text)
+		require.True(t, utf8.ValidString(test.text[:n]), test.why)
+		require.Equal(t, test.want, n, "%q: %s", test.text, test.why)
+	}
+}
+
+func TestPlainTriples(t *testing.T) {
+	clean := strings.Repeat("漢字", 12)
+	for _, test := range []struct{ name, stop string }{
+		{"ASCII", "a"}, {"line separator", "\u2028"}, {"a lead of which some are not valid", "ก"}, {"surrogate", "\xed\xa0\x80"},
+		{"two bytes", "é"}, {"four bytes", "🎉"}, {"no continuation", "\xe4\xb8a"}, {"a stray continuation", "\x80"}, {"no lead", "\xff"},
+	} {
+		for n := 0; n <= len(clean); n += 3 {
+			s := clean[:n] + test.stop + clean
+			require.Equal(t, n, plainTriples(s), "%s at %d", test.name, n)
+			require.True(t, utf8.ValidString(s[:plainTriples(s)]))
+		}
+	}
+	require.Equal(t, len(clean), plainTriples(clean))
+}
+
+func TestFirstInvalid(t *testing.T) {
+	pad := strings.Repeat("a", 70)
+	for _, before := range []string{"", "a", pad, pad + "é", strings.Repeat("é", 40), strings.Repeat("漢", 40), strings.Repeat("🎉", 30), "\u2028" + pad, pad + "a漢é🎉"} {
+		require.Equal(t, -1, firstInvalid(before))
+		for _, bad := range []string{"\x80", "\xbf", "\xc0\xaf", "\xc1\x80", "\xc3", "\xe0\x80\x80", "\xe4\xb8", "\xed\xa0\x80", "\xf0\x80\x80\x80", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xf0\x9f\x8e", "\xff", "\xe4a\x80"} {
+			for _, after := range []string{"", "a", pad, strings.Repeat("漢", 20)} {
+				require.Equal(t, len(before), firstInvalid(before+bad+after), "%q %q %q", before, bad, after)
+			}
+		}
+	}
+}
