@@ -216,7 +216,7 @@ func (t *escaper) copyRuns(buf []byte, o int, s string, i int) (int, int) {
 		case load64(s, i)&highBits != 0:
 			o, i = t.copyShort(buf, o, s, i)
 		default:
-			o, i = t.copyBlock(buf, o, s, i)
+			o, i = t.copyBlocks(buf, o, s, i)
 		}
 		if i == before {
 			break
@@ -239,44 +239,47 @@ func (t *escaper) copyShort(buf []byte, o int, s string, i int) (int, int) {
 	return o, i
 }
 
-// copyBlock is copyRuns for a block, or what it has before the first character that is not ASCII, and for the blocks behind it in which nothing is
-// dirty.
-func (t *escaper) copyBlock(buf []byte, o int, s string, i int) (int, int) {
-	dirty := t.dirtyMask(s[i : i+blockBytes])
-	if dirty == 0 {
-		n := blockBytes
-		if !t.classy {
-			n += cleanBlocks(s[i+blockBytes : i+min(len(s)-i, len(buf)-o)])
-		}
-		copy(buf[o:], s[i:i+n])
-		return o + n, i + n
-	}
-	escapes := bits.OnesCount64(dirty)
-	if len(buf)-o < blockReach+(unitBytes-1)*escapes {
-		return o, i
-	}
-	if escapes > denseBlock {
-		return t.copyWords(buf, o, s, i, i+blockBytes)
-	}
-	end := i + blockBytes
-	for start := i; dirty != 0; {
-		next := start + bits.TrailingZeros64(dirty)
-		copyRun(buf, o, s, i, next)
-		i, o = next, o+next-i
-		if s[i] < utf8.RuneSelf {
-			packed := t.ascii[s[i]]
-			store64(buf, o, packed)
-			i, o = i+1, o+packedBytes(packed)
-			dirty &= dirty - 1
+// copyBlocks is copyRuns for text that is ASCII for the most part, a block at a time.
+func (t *escaper) copyBlocks(buf []byte, o int, s string, i int) (int, int) {
+	for len(s)-i >= blockReach && len(buf)-o >= blockReach {
+		dirty := t.dirtyMask(s[i : i+blockBytes])
+		if dirty == 0 {
+			n := blockBytes
+			if !t.classy {
+				n += cleanBlocks(s[i+blockBytes : i+min(len(s)-i, len(buf)-o)])
+			}
+			copy(buf[o:], s[i:i+n])
+			i, o = i+n, o+n
 			continue
 		}
-		if o, i = t.copyWide(buf, o, s, i); i == next || i >= end {
-			return o, i
+		escapes := bits.OnesCount64(dirty)
+		if len(buf)-o < blockReach+(unitBytes-1)*escapes {
+			break
 		}
-		dirty = dirty >> (i - start) << (i - start)
+		if escapes > denseBlock {
+			return t.copyWords(buf, o, s, i, i+blockBytes)
+		}
+		start, end := i, i+blockBytes
+		for dirty != 0 {
+			next := start + bits.TrailingZeros64(dirty)
+			copyRun(buf, o, s, i, next)
+			i, o = next, o+next-i
+			if s[i] < utf8.RuneSelf {
+				packed := t.ascii[s[i]]
+				store64(buf, o, packed)
+				i, o = i+1, o+packedBytes(packed)
+				dirty &= dirty - 1
+				continue
+			}
+			if o, i = t.copyWide(buf, o, s, i); i == next || i >= end {
+				return o, i
+			}
+			dirty = dirty >> (i - start) << (i - start)
+		}
+		copyRun(buf, o, s, i, end)
+		i, o = end, o+end-i
 	}
-	copyRun(buf, o, s, i, end)
-	return o + end - i, end
+	return o, i
 }
 
 // copyRun copies s from byte i to end 16 bytes at a time, the first in any case.
@@ -291,7 +294,7 @@ func copyRun(buf []byte, o int, s string, i, end int) {
 // denseBlock is how many escapes in a block are too many to look for each.
 const denseBlock = 24
 
-// blockReach is how far copyBlock reads and writes, whose runs are copied 16 bytes at a time.
+// blockReach is how far copyBlocks reads and writes, whose runs are copied 16 bytes at a time.
 const blockReach = blockBytes + 16
 
 // dirtyMask has a bit for each byte of a block that dirtyBytes tells.
@@ -369,13 +372,6 @@ func put(buf *[dirtyWordBytes]byte, n uint, packed uint64) uint {
 // copyWide is copyRuns for characters that are not ASCII, and for what follows them in the words of a machine.
 func (t *escaper) copyWide(buf []byte, o int, s string, i int) (int, int) {
 	for len(s)-i >= wordBytes && len(buf)-o >= 2*unitBytes && s[i] >= utf8.RuneSelf {
-		if t.simple && s[i] > 0xe2 {
-			if n := plainTriples(s[i : i+min(len(s)-i, len(buf)-o)]); n > 0 {
-				copy(buf[o:], s[i:i+n])
-				i, o = i+n, o+n
-				continue
-			}
-		}
 		w := load64(s, i)
 		switch {
 		case w&0xfeffff == 0xa880e2: // U+2028, U+2029
@@ -386,8 +382,8 @@ func (t *escaper) copyWide(buf []byte, o int, s string, i int) (int, int) {
 			store64(buf, o, nextLineForm)
 			i, o = i+2, o+unitBytes
 			continue
-		case w&0x80000080 != 0: // not alone
-			if n := t.plain.prefix(s[i : i+min(machineBytes, len(s)-i, len(buf)-o)]); n > 0 {
+		case w&0x80000080 != 0: // it does not stand alone
+			if n := t.plainWide(s[i : i+min(len(s)-i, len(buf)-o)]); n > 0 {
 				copy(buf[o:], s[i:i+n])
 				i, o = i+n, o+n
 				continue
@@ -406,6 +402,15 @@ func (t *escaper) copyWide(buf []byte, o int, s string, i int) (int, int) {
 		i += width
 	}
 	return o, i
+}
+
+// plainWide returns the length of a prefix of s, which begins with a character that is not ASCII, that is valid UTF-8 and stands for itself.
+func (t *escaper) plainWide(s string) int {
+	n := 0
+	if t.simple && s[0] > 0xe2 {
+		n = plainTriples(s)
+	}
+	return n + t.plain.prefix(s[n:min(n+machineBytes, len(s))])
 }
 
 // The escapes of the line boundaries that are not ASCII, as words: of U+2028, which is one less than that of U+2029 in its last digit, and of

@@ -5,8 +5,9 @@ import "unicode/utf8"
 // firstInvalid returns the first byte of s that is not part of a character in UTF-8, or -1.
 func firstInvalid(s string) int {
 	for i := 0; i < len(s); {
-		i += asciiPrefix(s[i:])
-		if i < len(s) && s[i] > 0xe2 {
+		if s[i] < utf8.RuneSelf {
+			i += asciiPrefix(s[i:])
+		} else if s[i] > 0xe2 {
 			i += plainTriples(s[i:])
 		}
 		if n := utf8Machine.prefix(s[i:min(i+machineBytes, len(s))]); n > 0 {

@@ -98,9 +98,9 @@ func asciiPrefix(s string) int {
 	return n
 }
 
-// plainTriples returns the length of the characters of three bytes that s begins with, for as long as they are valid and no line boundary, to
-// about the last of them. The leads 0xe0 and 0xed, behind which not every continuation will do, are left to the slower way, and so is
-// 0xe2, which two line boundaries begin with.
+// plainTriples returns the length of the characters of three bytes that s begins with, in sixteens, for as long as they are valid and no line
+// boundary. The leads 0xe0 and 0xed, behind which not every continuation will do, are left to the slower ways, and so is 0xe2, which two
+// line boundaries begin with.
 func plainTriples(s string) int {
 	n := 0
 	for ; len(s)-n >= 2*tripleBytes; n += 2 * tripleBytes {
@@ -109,12 +109,6 @@ func plainTriples(s string) int {
 		faults2, leads2 := triples(load64(twice, 24), load64(twice, 32), load64(twice, 40))
 		if faults|faults2|^(plainLeads(leads)&plainLeads(leads2))&highBits != 0 {
 			break
-		}
-	}
-	for ; len(s)-n >= tripleBytes; n += tripleBytes {
-		w0, w1, w2 := load64(s, n), load64(s, n+8), load64(s, n+16)
-		if faults, leads := triples(w0, w1, w2); faults|^plainLeads(leads)&highBits != 0 {
-			return n + triplesBefore(w0, w1, w2)
 		}
 	}
 	return n
@@ -141,18 +135,4 @@ func triples(w0, w1, w2 uint64) (faults, leads uint64) {
 // plainLeads has the high bit of each byte of x, which is below 16, set unless that is 0, 2 or 0xd.
 func plainLeads(x uint64) uint64 {
 	return (x&(0xd*lowBits) + 0x7f*lowBits) & ((x ^ 0xd*lowBits) + 0x7f*lowBits)
-}
-
-// triplesBefore returns the length of what comes before the first character that is not as triples will have them.
-func triplesBefore(w0, w1, w2 uint64) int {
-	const at0, at2 = tripleLead0 / 0xf << 7, tripleLead2 / 0xf << 7
-	w1 = bits.RotateLeft64(w1, -8)
-	n := bits.TrailingZeros64((w0^tripleForm0)&tripleMask0 | ^plainLeads(w0&tripleLead0)&at0)
-	if n == 64 {
-		n += bits.TrailingZeros64(bits.RotateLeft64((w1^tripleForm0)&tripleMask0|^plainLeads(w1&tripleLead0)&at0, 8))
-	}
-	if n == 128 {
-		n += bits.TrailingZeros64((w2^tripleForm2)&tripleMask2 | ^plainLeads(w2&tripleLead2)&at2)
-	}
-	return n / 24 * 3
 }

@@ -9,8 +9,8 @@ import (
 // corpus is a text to render, long enough to be cut to any size.
 type corpus struct{ name, text string }
 
-// corpora are this project's own documents and sources, and two texts that are generated and say so: Chinese prose, since the project has
-// none, and a text of nothing but characters that need an escape.
+// corpora are this project's own documents and sources, and three texts that are generated and say so: Chinese and Russian prose, since the
+// project has none, and a text of nothing but characters that need an escape.
 func corpora(root string) ([]corpus, error) {
 	read := func(patterns ...string) (string, error) {
 		var b strings.Builder
@@ -44,6 +44,7 @@ func corpora(root string) ([]corpus, error) {
 	return []corpus{
 		{"ascii", strings.Join(strings.Fields(license), " ")}, // prose in one line
 		{"chinese", chinese()},
+		{"russian", russian()},
 		{"code", code},
 		{"dense", strings.Repeat("\"\\\n\t\x01\u2028\u0085<", 64)},
 		{"mixed", mixed},
@@ -74,6 +75,22 @@ func chinese() string {
 			b.WriteString("OpenAPI")
 		}
 		b.WriteString([]string{"，", "，", "。", "、"}[next(4)])
+	}
+	return b.String()
+}
+
+// russian generates prose of the shape of Russian: common words of different lengths, a comma or a full stop now and then.
+func russian() string {
+	words := strings.Fields("и в не на я быть он с что а по это она этот к но они мы весь который из у свой вот за от так мочь все говорить человек год знать первый работа жизнь другой новый хотеть время место теперь система описание интерфейс изменение")
+	state := uint32(1)
+	next := func(n int) int {
+		state = state*1664525 + 1013904223
+		return int(state>>8) % n
+	}
+	var b strings.Builder
+	for b.Len() < 64<<10 {
+		b.WriteString(words[next(len(words))])
+		b.WriteString([]string{" ", " ", " ", " ", " ", " ", " ", ", ", ". "}[next(9)])
 	}
 	return b.String()
 }

@@ -58,17 +58,22 @@ func strings2KB(texts []corpus, rounds int) {
 
 // sameJob compares eight items of 2 KB without bounds.
 func sameJob(texts []corpus, rounds int) {
-	var cells []float64
+	var asJSON, asMarkdown []float64
 	for _, text := range texts {
 		items := eight(text)
 		var r stdRenderer
 		var buf []byte
-		cells = append(cells, ratios([]func(){
+		all := ratios([]func(){
 			func() { r.render(items) },
 			func() { buf = render(buf, items, unbounded) },
-		}, rounds)[1])
+			func() { buf = renderMarkdown(buf, items, unbounded) },
+		}, rounds)
+		asJSON, asMarkdown = append(asJSON, all[1]), append(asMarkdown, all[2])
 	}
-	table("Eight items of 2 KB, the same job, times as fast as "+baseline, texts, func(row func(string, []float64)) { row("envelope", cells) })
+	table("Eight items of 2 KB, the same job, times as fast as "+baseline, texts, func(row func(string, []float64)) {
+		row("envelope", asJSON)
+		row("envelope, Markdown instead", asMarkdown)
+	})
 }
 
 // fitted compares fitting the same items into 8000 bytes.

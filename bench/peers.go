@@ -83,6 +83,12 @@ func render(buf []byte, items []envelope.Item, b envelope.Budget) []byte {
 	return out
 }
 
+func renderMarkdown(buf []byte, items []envelope.Item, b envelope.Budget) []byte {
+	out, _, err := envelope.Markdown{}.Append(buf[:0], items, b)
+	must(err)
+	return out
+}
+
 func must(err error) {
 	if err != nil {
 		panic(err)
