@@ -43,14 +43,31 @@ func EscapeJSON(dst, encoded []byte, e Escape) []byte {
 	t := &escapers[e&allEscapes]
 	clean := 0 // where the bytes begin that are still to be copied
 	for i := 0; i < len(encoded); {
-		if c := encoded[i]; c < utf8.RuneSelf {
+		for len(encoded)-i >= wordBytes {
+			w := binary.LittleEndian.Uint64(encoded[i:])
+			if (w|t.classWord(w))&highBits != 0 {
+				break
+			}
+			i += wordBytes
+		}
+		if i == len(encoded) {
+			break
+		}
+		c := encoded[i]
+		if c < utf8.RuneSelf {
 			// In a JSON text a control or a quote is structure or white space, so only a class concerns ASCII here.
-			if c >= ' ' && t.class[c] {
+			if t.class[c] {
 				dst = append(dst, encoded[clean:i]...)
 				dst = appendUnit(dst, uint16(c))
 				clean = i + 1
 			}
 			i++
+			continue
+		}
+		if t.simple && c != 0xc2 && c != 0xe2 {
+			// Bytes of other characters than those below U+00C0 and from U+2000 to U+2FFF.
+			for i++; i < len(encoded) && encoded[i] >= utf8.RuneSelf && encoded[i] != 0xc2 && encoded[i] != 0xe2; i++ {
+			}
 			continue
 		}
 		r, width := utf8.DecodeRune(encoded[i:])
@@ -309,12 +326,14 @@ func (t *escaper) dirtyMask(block string) (mask uint64) {
 }
 
 // dirtyBytes tells the bytes of w that are not ASCII or may have to be escaped.
-func (t *escaper) dirtyBytes(w uint64) uint64 {
-	dirty := suspects(w)
+func (t *escaper) dirtyBytes(w uint64) uint64 { return (suspects(w) | t.classWord(w)) & highBits }
+
+// classWord tells the bytes of w that are ASCII and that a class may escape.
+func (t *escaper) classWord(w uint64) uint64 {
 	if t.classy {
-		dirty |= classSuspects(w)
+		return classSuspects(w)
 	}
-	return dirty & highBits
+	return 0
 }
 
 // copyWords is copyRuns a word at a time, as far as byte end of s.
