@@ -454,7 +454,7 @@ func blocks(t testing.TB, document string) string {
 // FuzzMarkdown gives an attacker the bodies, kinds and identifiers. The text is intact for every line reader, the slow twin agrees, and a
 // real CommonMark parser finds the structure that harmless bodies have, and in it nothing but what the renderer wrote.
 func FuzzMarkdown(f *testing.F) {
-	rng := rand.New(rand.NewPCG(3, 3))
+	rng := rand.New(rand.NewPCG(3, 3)) // a parser of Markdown has too many states for a list
 	markup := append(pieces(envelope.PowerContextTextV1), "# h", "- l", "1. n", "> q", "```", "~~~", "---", "===", "[a](b)", "![a](b)", "<b>", "<!--", "*e*", "`c`", "\n\n", "    ", "&amp;", "[r]: x")
 	for range 60 {
 		f.Add(hostile(rng, markup, 20), hostile(rng, markup, 3), hostile(rng, markup, 3), uint8(rng.IntN(256)), int16(rng.IntN(2000)), int16(rng.IntN(300)))

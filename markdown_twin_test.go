@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -232,7 +233,8 @@ func (w *twinMarkdown) metadata(v any) (lines []string, uncited, malformed bool)
 		artifact(c.Artifact)
 	case map[string]any:
 		for name, value := range c {
-			if strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") != "" || name == "" || len(name) > 64 {
+			if strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") != "" || name == "" || len(name) > 64 ||
+				slices.Contains([]string{"Scope", "Artifact", "Entry", "Confidence", "Truncated"}, name) {
 				name = plain(name)
 			}
 			lines = append(lines, name+": "+plain(value.(string)))

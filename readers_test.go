@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math/rand/v2"
 	"net/textproto"
 	"os"
 	"os/exec"
@@ -17,12 +18,14 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/untrusted-context/envelope"
+	"github.com/untrusted-context/envelope/internal/fuzzseeds"
 	"github.com/untrusted-context/envelope/transcript"
 )
 
@@ -37,7 +40,7 @@ var (
 		{"php", "lines.php", true}, {"tclsh", "lines.tcl", false}, {"lua", "lines.lua", false}, {"rustc", "lines.rs", false}, {"bash", "lines.sh", false},
 	}
 	decoders = []struct{ command, script string }{
-		{"python3", "decode.py"}, {"node", "decode.js"}, {"perl", "decode.pl"}, {"ruby", "decode.rb"},
+		{"python3", "decode.py"}, {"node", "decode.js"}, {"perl", "decode.pl"}, {"ruby", "decode.rb"}, {"php", "decode.php"},
 		{"jq", `.items[].content | @base64`}, {"java", "Decode.java"},
 	}
 )
@@ -353,38 +356,90 @@ func readInGo(t *testing.T, dir string, texts []readable) string {
 	return out.String()
 }
 
-// Every JSON decoder that is here gives back every code point.
-func TestForeignDecoders(t *testing.T) {
-	foreignReaders(t)
-	var items []envelope.Item
+// everyText is every code point, in texts of 16 Ki of them, every text of the fuzz targets' seeds that may be a content, for bad UTF-8 what
+// is good of it, and what the random seeds are made by.
+func everyText(t *testing.T) (texts []string) {
 	var b strings.Builder
 	for c := rune(0); c <= utf8.MaxRune; c++ {
 		if utf8.ValidRune(c) {
 			b.WriteRune(c)
 		}
 		if c%0x4000 == 0x3fff && b.Len() > 0 {
-			items = append(items, memory(fmt.Sprint(c), b.String()+end))
+			texts = append(texts, b.String()+end)
 			b.Reset()
 		}
 	}
 	for _, s := range corpora {
-		items = append(items, memory(s.name, s.text))
+		texts = append(texts, s.text)
 	}
-	for _, e := range []envelope.Escape{0, envelope.EscapeNonASCII | envelope.EscapeMarkup} {
+	seeds, err := fuzzseeds.Texts(".")
+	require.NoError(t, err)
+	require.Greater(t, len(seeds), 200, "the seeds are not there")
+	rng := rand.New(rand.NewPCG(5, 5))
+	for range 200 {
+		seeds = append(seeds, hostile(rng, pieces(envelope.PowerContextV1), 20))
+	}
+	for _, s := range seeds {
+		if s = strings.ToValidUTF8(s, "\ufffd"); !blank(s) {
+			texts = append(texts, s)
+		}
+	}
+	for _, v := range loadVectors(t, "") {
+		for _, item := range v.items() {
+			if !blank(item.Content) {
+				texts = append(texts, item.Content)
+			}
+		}
+	}
+	return texts
+}
+
+func blank(s string) bool {
+	return strings.TrimFunc(s, func(r rune) bool { return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f }) == ""
+}
+
+// Every JSON decoder that is here gives back every text, from an envelope and from a log of package transcript, whose lines stand in an
+// array here.
+func TestForeignDecoders(t *testing.T) {
+	foreignReaders(t)
+	texts := everyText(t)
+	line := func(e envelope.Escape) []byte {
+		items := make([]envelope.Item, len(texts))
+		for i, text := range texts {
+			items[i] = memory(strconv.Itoa(i), text)
+		}
 		text, report, err := envelope.JSON{Escape: e}.Append(nil, items, envelope.Budget{-1, -1, -1, -1})
 		require.NoError(t, err)
 		require.Equal(t, len(items), report.Count(envelope.Included))
 		lines := bytes.Split(text, []byte("\n"))
-		line := lines[len(lines)-2]
+		return lines[len(lines)-2]
+	}
+	log := func() []byte {
+		array := []byte(`{"items":[`)
+		for i, text := range texts {
+			message, err := transcript.Message{Role: "tool", Content: text}.MarshalJSON()
+			require.NoError(t, err)
+			if i > 0 {
+				array = append(array, ',')
+			}
+			array = append(array, message...)
+		}
+		return append(array, `]}`...)
+	}
+	const all = envelope.EscapeNonASCII | envelope.EscapeMarkup | envelope.EscapeControls
+	for _, in := range []struct {
+		name string
+		data []byte
+	}{{"raw", line(0)}, {"escaped", line(all)}, {"log", log()}} {
 		for _, d := range decoders {
-			t.Run(fmt.Sprintf("%s/%d", d.command, e), func(t *testing.T) {
+			t.Run(d.command+"/"+in.name, func(t *testing.T) {
 				if _, err := exec.LookPath(d.command); err != nil {
 					t.Skipf("no %s here", d.command)
 				}
 				args := []string{filepath.Join("testdata", "readers", d.script)}
 				switch d.command {
 				case "perl":
-					if e != 0 {
+					if in.name == "escaped" {
 						t.Skip("takes seconds for as many escapes")
 					}
 				case "jq":
@@ -396,16 +451,17 @@ func TestForeignDecoders(t *testing.T) {
 					args = append([]string{"-cp", gson}, args...)
 				}
 				cmd := exec.Command(d.command, args...)
-				cmd.Stdin = bytes.NewReader(line)
+				cmd.Stdin = bytes.NewReader(in.data)
 				out, err := cmd.Output()
 				require.NoError(t, err)
 				contents := strings.Fields(string(out))
-				require.Len(t, contents, len(items))
+				require.Len(t, contents, len(texts))
 				for i, content := range contents {
 					got, err := base64.StdEncoding.DecodeString(content)
 					require.NoError(t, err)
-					require.True(t, string(got) == items[i].Content, "item %d", i)
+					require.True(t, string(got) == texts[i], "text %d: %.100q", i, texts[i])
 				}
+				t.Logf("%s decodes %d texts", d.command, len(contents))
 			})
 		}
 	}

@@ -80,9 +80,6 @@ func TestLoose(t *testing.T) {
 
 // FuzzWhole holds the scanner against encoding/json, which accepts more: what is strict here is valid there and decodes to the same.
 func FuzzWhole(f *testing.F) {
-	for _, s := range []string{`{"a":[1,2.5e3,"\ud83d\ude42"],"b":null}`, `{"a":1,"a":2}`, "\"\xff\"", `"\ud83d"`, `[[[]]]`, `1e5`} {
-		f.Add([]byte(s))
-	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s := Scanner{Data: data}
 		start, end, err := s.Whole()
