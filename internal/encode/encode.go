@@ -48,8 +48,12 @@ func invalidText(v reflect.Value, depth int) bool {
 		return false
 	}
 	depth++
-	if v.CanInterface() {
-		switch m := v.Interface().(type) {
+	methods := v
+	if v.CanAddr() && v.Kind() != reflect.Pointer && v.Kind() != reflect.Interface {
+		methods = v.Addr() // encoding/json asks a pointer's methods too where it can have one
+	}
+	if methods.CanInterface() {
+		switch m := methods.Interface().(type) {
 		case json.Marshaler:
 			data, err := m.MarshalJSON()
 			return err == nil && !utf8.Valid(data) // what it spells itself is its own affair
@@ -71,7 +75,9 @@ func invalidText(v reflect.Value, depth int) bool {
 		}
 	case reflect.Map:
 		for entries := v.MapRange(); entries.Next(); {
-			if invalidText(entries.Key(), depth) || invalidText(entries.Value(), depth) {
+			// Of a key that is a string, encoding/json writes the string or, with GOEXPERIMENT=jsonv2, what its method says.
+			key := entries.Key()
+			if key.Kind() == reflect.String && !utf8.ValidString(key.String()) || invalidText(key, depth) || invalidText(entries.Value(), depth) {
 				return true
 			}
 		}

@@ -2,6 +2,7 @@ package strictjson
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -31,6 +32,8 @@ func TestWhole(t *testing.T) {
 		{"{}\x00", Syntax, 2}, {"\xef\xbb\xbf{}", Syntax, 0}, {"{\u00a0}", Syntax, 1}, {`'a'`, Syntax, 0}, {`//`, Syntax, 0},
 		{"\"\xff\"", InvalidUTF8, 1}, {"\"\xc0\x80\"", InvalidUTF8, 1}, {"\"\xed\xa0\x80\"", InvalidUTF8, 1}, {"{\"\xe4\x22\":1}", InvalidUTF8, 2},
 		{`"\ud83d"`, LoneSurrogate, 1}, {`"\ude42"`, LoneSurrogate, 1}, {`"\ud83dx"`, LoneSurrogate, 1}, {`"\ud83d\ud83d\ude42"`, LoneSurrogate, 1}, {`"\ud83d\n"`, LoneSurrogate, 1},
+		{`"\ud83d\u12g4"`, LoneSurrogate, 1}, {`"\ud83d\u12`, UnexpectedEnd, 11}, {`"\ud83d\u00e9"`, LoneSurrogate, 1},
+		{strings.Repeat(`{"a":`, MaxDepth+1), TooDeep, MaxDepth * len(`{"a":`)},
 		{`{"a":1,"a":1}`, DuplicateName, 7}, {`{"é":1,"\u00e9":1}`, DuplicateName, 8}, {`[{"x":{"a":1,"\u0061":1}}]`, DuplicateName, 13},
 	}
 	for _, tt := range tests {
@@ -76,6 +79,89 @@ func TestLoose(t *testing.T) {
 	require.Nil(t, err)
 	assert.Len(t, s.Members(0), 2)
 	assert.Equal(t, "\xed\xa0\xbdx", string(Decode([]byte(`"\ud83dx"`))))
+}
+
+// The names of an object are its own, few or many: of 17 and more they are in a map.
+func TestNames(t *testing.T) {
+	object := func(n int, more string) string {
+		var b strings.Builder
+		b.WriteString("{")
+		for i := range n {
+			fmt.Fprintf(&b, `"n%d":%d,`, i, i)
+		}
+		return b.String() + more + "}"
+	}
+	tests := []struct {
+		why, text string
+		duplicate string // the name at which it is noticed, with what follows
+	}{
+		{"16 and another", object(16, `"x":0`), ""},
+		{"16 and the first once more", object(16, `"n0":-1`), `"n0":-1}`},
+		{"16 and the last once more", object(16, `"n15":-1`), `"n15":-1}`},
+		{"17 and another", object(17, `"x":0`), ""},
+		{"17 and the first once more", object(17, `"n0":-1`), `"n0":-1}`},
+		{"17 and the last once more", object(17, `"n16":-1`), `"n16":-1}`},
+		{"200 and one of the middle, spelt otherwise", object(200, `"\u006e100":-1`), `"\u006e100":-1}`},
+		{"an inner object has the names of the outer", object(5, `"in":`+object(5, `"x":0`)), ""},
+		{"many in many", object(20, `"in":`+object(20, `"x":0`)), ""},
+		{"the outer's name once more behind the inner object", object(5, `"in":`+object(20, `"x":0`)+`,"n4":-1`), `"n4":-1}`},
+		{"and many of them", object(20, `"in":`+object(20, `"x":0`)+`,"n4":-1`), `"n4":-1}`},
+		{"a name of the inner object alone", object(20, `"in":{"only":0},"only":1`), ""},
+		{"two objects beside each other", `[` + object(3, `"x":0`) + `,` + object(3, `"x":0`) + `]`, ""},
+		{"no name at all, twice", `{"":1,"":2}`, `"":2}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.why, func(t *testing.T) {
+			s := Scanner{Data: []byte(tt.text)}
+			_, _, err := s.Whole()
+			if tt.duplicate == "" {
+				require.Nil(t, err)
+				return
+			}
+			require.NotNil(t, err)
+			assert.Equal(t, Error{DuplicateName, strings.LastIndex(tt.text, tt.duplicate)}, *err)
+		})
+	}
+}
+
+func TestMaxDepth(t *testing.T) {
+	for text, depth := range map[string]int{`1`: 0, `[]`: 1, `{}`: 1, `[[],{}]`: 2, `{"a":{"b":[]}}`: 3} {
+		for most := 1; most < 5; most++ {
+			s := Scanner{Data: []byte(text), MaxDepth: most}
+			_, _, err := s.Whole()
+			assert.Equal(t, depth <= most, err == nil, "%s within %d", text, most)
+			if err != nil {
+				assert.Equal(t, TooDeep, err.Reason)
+			}
+		}
+	}
+}
+
+func TestDecode(t *testing.T) {
+	tests := []struct{ literal, want string }{
+		{`""`, ""}, {`"plain é"`, "plain é"},
+		{`"\"\\\/\b\f\n\r\t"`, "\"\\/\b\f\n\r\t"},
+		{`"\u0000\u00e9\u4e2d\uABCD\uabcd"`, "\x00é中\uabcd\uabcd"},
+		{`"a\ud83d\ude42b"`, "a🙂b"}, {`"\uD800\uDC00\udbff\udfff"`, "\U00010000\U0010ffff"},
+		{`"\\u0041"`, `\u0041`}, {`"\\\u0041"`, `\A`},
+		{`"\ud83d"`, "\xed\xa0\xbd"}, {`"\ude42\ud83d"`, "\xed\xb9\x82\xed\xa0\xbd"}, {`"\ud83d\ud83d\ude42"`, "\xed\xa0\xbd🙂"}, // for a loose scanner
+	}
+	for _, tt := range tests {
+		literal := []byte(tt.literal)
+		assert.Equal(t, tt.want, string(Decode(literal)), tt.literal)
+		assert.Equal(t, "before"+tt.want, string(AppendDecoded([]byte("before"), literal)), tt.literal)
+		value := []byte("[ " + tt.literal + `,"behind"]`)
+		assert.Equal(t, 2+len(literal), StringEnd(value, 2), tt.literal)
+		assert.Equal(t, tt.literal, string(literal), "it is not written to")
+	}
+	assert.Empty(t, (&Error{}).Error(), "no reason")
+}
+
+func TestSpace(t *testing.T) {
+	s := Scanner{Data: []byte(" \t\r\n\u00a0\v")}
+	assert.Equal(t, 4, s.Space(0), "and neither U+00A0 nor VT")
+	assert.Equal(t, 4, s.Space(4))
+	assert.Equal(t, len(s.Data), s.Space(len(s.Data)))
 }
 
 // FuzzWhole holds the scanner against encoding/json, which accepts more: what is strict here is valid there and decodes to the same.
