@@ -106,7 +106,8 @@ func TestNames(t *testing.T) {
 		{"many in many", object(20, `"in":`+object(20, `"x":0`)), ""},
 		{"the outer's name once more behind the inner object", object(5, `"in":`+object(20, `"x":0`)+`,"n4":-1`), `"n4":-1}`},
 		{"and many of them", object(20, `"in":`+object(20, `"x":0`)+`,"n4":-1`), `"n4":-1}`},
-		{"a name of the inner object alone", object(20, `"in":{"only":0},"only":1`), ""},
+		{"a name of the inner object alone", object(5, `"in":{"only":0},"only":1`), ""},
+		{"and behind many", object(20, `"in":{"only":0},"only":1`), ""},
 		{"two objects beside each other", `[` + object(3, `"x":0`) + `,` + object(3, `"x":0`) + `]`, ""},
 		{"no name at all, twice", `{"":1,"":2}`, `"":2}`},
 	}
