@@ -1,7 +1,12 @@
 package transcript
 
+import "os"
+
 // File is what a Log needs of a file.
 type File = file
 
 // Wrap puts another file between the log and its own.
 func (l *Log) Wrap(wrap func(File) File) { l.file = wrap(l.file) }
+
+// Lock takes the lock that a log at path takes.
+func Lock(f *os.File, path string) error { return newLock(f, path).Lock() }

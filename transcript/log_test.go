@@ -288,6 +288,80 @@ func TestFailedWriteThatCannotBeCut(t *testing.T) {
 	assert.NotEmpty(t, in.Faults)
 }
 
+// ailing is a file of which something else than writing fails.
+type ailing struct {
+	transcript.File
+	seek, read, stat error
+	closes           bool // once it has written
+}
+
+func (f ailing) Seek(offset int64, whence int) (int64, error) {
+	n, err := f.File.Seek(offset, whence)
+	return n, errors.Join(f.seek, err)
+}
+
+func (f ailing) ReadAt(p []byte, offset int64) (int, error) {
+	n, err := f.File.ReadAt(p, offset)
+	return n, errors.Join(f.read, err)
+}
+
+func (f ailing) Stat() (os.FileInfo, error) {
+	info, err := f.File.Stat()
+	return info, errors.Join(f.stat, err)
+}
+
+func (f ailing) Write(p []byte) (int, error) {
+	n, err := f.File.Write(p)
+	if f.closes {
+		err = errors.Join(err, f.Close())
+	}
+	return n, err
+}
+
+// Whatever else fails, the caller learns of it, and nothing is written that is not known to begin a line.
+func TestFilesThatFail(t *testing.T) {
+	const before = "{}\n"
+	broken := errors.New("unplugged")
+	tests := []struct {
+		why  string
+		file ailing
+		want error
+	}{
+		{"no end to write at", ailing{seek: broken}, broken},
+		{"no last byte to see whether a line ends there", ailing{read: broken}, broken},
+	}
+	for _, tt := range tests {
+		t.Run(tt.why, func(t *testing.T) {
+			log, read := newLog(t, before, transcript.Options{})
+			log.Wrap(func(f transcript.File) transcript.File { tt.file.File = f; return tt.file })
+			assert.ErrorIs(t, log.Append(demo[0]), tt.want)
+			assert.Equal(t, before, read())
+		})
+	}
+	t.Run("a part is written, and whose file it is in cannot be said", func(t *testing.T) {
+		log, read := newLog(t, before, transcript.Options{})
+		log.Wrap(func(f transcript.File) transcript.File {
+			return ailing{File: &faulty{File: f, most: 5, err: errFull, truncate: broken}, stat: broken}
+		})
+		err := log.Append(demo[0])
+		for _, want := range []error{errFull, transcript.ErrFragment, broken} {
+			assert.ErrorIs(t, err, want)
+		}
+		assert.Equal(t, before+writeJSON(demo[:1])[:5], read(), "nobody else's file is cut")
+	})
+	t.Run("all is written, and the lock cannot be given back", func(t *testing.T) {
+		if runtime.GOOS == "windows" {
+			t.Skip("the lock is another file's there")
+		}
+		log, read := newLog(t, before, transcript.Options{})
+		log.Wrap(func(f transcript.File) transcript.File { return ailing{File: f, closes: true} })
+		err := log.Append(demo[0])
+		assert.ErrorIs(t, err, os.ErrClosed)
+		assert.ErrorContains(t, err, "appended")
+		assert.Equal(t, before+writeJSON(demo[:1]), read())
+	})
+}
+
 // Goroutines with a log each, and some with one in common: all records come back whole.
 func TestConcurrentAppends(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -357,4 +359,9 @@ func TestCompare(t *testing.T) {
 	got, err = transcript.RoundTrip(nil)
 	require.NoError(t, err)
 	assert.True(t, got.OK())
+	for _, name := range []string{"TMPDIR", "TMP", "TEMP"} {
+		t.Setenv(name, filepath.Join(t.TempDir(), "no"))
+	}
+	_, err = transcript.RoundTrip(demo)
+	assert.ErrorIs(t, err, os.ErrNotExist, "nowhere to write")
 }
