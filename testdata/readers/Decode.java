@@ -1,4 +1,4 @@
-// Prints each content of the JSON line on standard input in base64.
+// Prints each content of the JSON lines on standard input in base64.
 import com.google.gson.*;
 import java.io.*;
 import java.nio.charset.StandardCharsets;
@@ -6,8 +6,9 @@ import java.util.Base64;
 
 class Decode {
     public static void main(String[] args) throws IOException {
-        String line = new String(System.in.readAllBytes(), StandardCharsets.UTF_8);
-        for (JsonElement item : JsonParser.parseString(line).getAsJsonObject().getAsJsonArray("items"))
-            System.out.println(Base64.getEncoder().encodeToString(item.getAsJsonObject().get("content").getAsString().getBytes(StandardCharsets.UTF_8)));
+        BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String line; (line = lines.readLine()) != null; )
+            for (JsonElement item : JsonParser.parseString(line).getAsJsonObject().getAsJsonArray("items"))
+                System.out.println(Base64.getEncoder().encodeToString(item.getAsJsonObject().get("content").getAsString().getBytes(StandardCharsets.UTF_8)));
     }
 }

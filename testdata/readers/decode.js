@@ -1,2 +1,3 @@
-// Prints each content of the JSON line on standard input in base64.
-for (const item of JSON.parse(require('fs').readFileSync(0, 'utf8')).items) console.log(Buffer.from(item.content, 'utf8').toString('base64'))
+// Prints each content of the JSON lines on standard input in base64.
+for (const line of require('fs').readFileSync(0, 'utf8').trimEnd().split('\n'))
+  for (const item of JSON.parse(line).items) console.log(Buffer.from(item.content, 'utf8').toString('base64'))

@@ -1,4 +1,5 @@
-# Prints each content of the JSON line on standard input in base64.
+# Prints each content of the JSON lines on standard input in base64.
 import base64, json, sys
-for item in json.loads(sys.stdin.buffer.read())['items']:
-    print(base64.b64encode(item['content'].encode('utf-8')).decode())
+for line in sys.stdin.buffer:
+    for item in json.loads(line)['items']:
+        print(base64.b64encode(item['content'].encode('utf-8')).decode())

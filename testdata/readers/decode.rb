@@ -1,3 +1,3 @@
-# Prints each content of the JSON line on standard input in base64.
+# Prints each content of the JSON lines on standard input in base64.
 require 'json'
-JSON.parse(STDIN.read.force_encoding('UTF-8'))['items'].each { |item| puts [item['content']].pack('m0') }
+STDIN.set_encoding('UTF-8').each_line { |line| JSON.parse(line)['items'].each { |item| puts [item['content']].pack('m0') } }

@@ -10,7 +10,7 @@ for i = 2, #arg do
   end
   show('io.lines', io.lines(dir .. '/' .. arg[i] .. '.text'))
   local f = io.open(dir .. '/' .. arg[i] .. '.text', 'rb')
-  local text = f:read('a')
+  local text = f:read('*a')
   show('gmatch', text:gmatch('[^\r\n]+'))
   f:close()
 end
