@@ -110,6 +110,7 @@ func TestHidesInvalid(t *testing.T) {
 			A string `json:"b,omitempty"`
 		}{"\xff"}, true},
 		{"a field whose name is a dash", struct {
+			//lint:ignore SA5008 that is what is tested
 			A string `json:"-,"`
 		}{"\xff"}, true},
 		{"a field that is left out", struct {
