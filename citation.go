@@ -228,7 +228,7 @@ func (c *citation) leastBytes() int {
 // that.
 func objectCitation(v any) (citation, *Error) {
 	c := citation{form: objectForm}
-	if pointer, ok := v.(*json.RawMessage); ok && pointer != nil {
+	if pointer, _ := v.(*json.RawMessage); pointer != nil {
 		v = *pointer
 	}
 	raw, spelt := v.(json.RawMessage)
@@ -370,9 +370,8 @@ func (r *shapeReader) ref(value []byte) bool {
 		case "artifact_id":
 			return text(value, &r.citation.ref.ArtifactID)
 		case "revision":
-			var err error
-			r.citation.ref.Revision, err = strconv.ParseInt(string(value), 10, 64)
-			r.revision = err == nil && strconv.FormatInt(r.citation.ref.Revision, 10) == string(value)
+			r.citation.ref.Revision, _ = strconv.ParseInt(string(value), 10, 64) // what is not one is written differently
+			r.revision = strconv.FormatInt(r.citation.ref.Revision, 10) == string(value)
 			return value[0] == '-' || '0' <= value[0] && value[0] <= '9'
 		}
 		return false

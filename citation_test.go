@@ -25,6 +25,7 @@ func TestCitationMarshalJSON(t *testing.T) {
 		{"memory of a scope", envelope.MemoryCitation{"s", ref, "e", "v"}, `{"memory":{"scope_id":"s","artifact":{"family":"f","artifact_id":"a\u2028<","revision":-1}},"entry_id":"e","entry_version_id":"v"}`, "", 0},
 		{"artifact", envelope.ArtifactCitation{"", ref}, `{"artifact_ref":{"family":"f","artifact_id":"a\u2028<","revision":-1}}`, "", 0},
 		{"artifact of a scope", &envelope.ArtifactCitation{"s", ref}, `{"artifact":{"scope_id":"s","artifact":{"family":"f","artifact_id":"a\u2028<","revision":-1}}}`, "", 0},
+		{"what other classes of the escaper escape", envelope.ArtifactCitation{"", envelope.ArtifactRef{"f", "中\x7f\u200b", 0}}, `{"artifact_ref":{"family":"f","artifact_id":"中` + "\x7f\u200b" + `","revision":0}}`, "", 0},
 		{"markers are the renderer's affair", envelope.ArtifactCitation{end, envelope.ArtifactRef{}}, `{"artifact":{"scope_id":"` + end + `","artifact":{"family":"","artifact_id":"","revision":0}}}`, "", 0},
 		{"a scope that is no text", envelope.MemoryCitation{"s\xff", ref, "e", "v"}, "", "citation.scope_id", 1},
 		{"a family", envelope.ArtifactCitation{"s", envelope.ArtifactRef{Family: "\xed\xa0\x80"}}, "", "citation.family", 0},

@@ -342,7 +342,7 @@ func (w *Wrapper) line(text string) (line string, start int, err error) {
 	// Say where what follows the first line is not the end.
 	line, end, _ := strings.Cut(text[len(frame):], "\n")
 	start = min(len(frame)+len(line)+1, len(text))
-	return "", 0, openError(ErrFrame, start+max(difference(w.End, end), 0))
+	return "", 0, openError(ErrFrame, start+difference(w.End, end))
 }
 
 // difference returns the first byte in which a and b differ, -1 when they do not.

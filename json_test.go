@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -154,6 +156,9 @@ func TestJSONBudgetSweep(t *testing.T) {
 					}
 				default:
 					require.Empty(t, p.Content)
+					if len(content) <= 2000 {
+						require.Greater(t, size(content, false), most, "the whole would have fitted")
+					}
 					require.Contains(t, []envelope.Outcome{envelope.TooShort, envelope.NoRoom}, r.Outcome)
 					for n, c := range content {
 						if n += utf8.RuneLen(c); n+3 >= 64 && n+3 < len(content) {
@@ -190,7 +195,7 @@ func TestJSONBounds(t *testing.T) {
 		{"no minimum", []string{x(500)}, envelope.Budget{MaxItemBytes: 4, MinTruncatedBytes: envelope.Unlimited}, []string{"truncated"}, []int{4}},
 		{"an ellipsis alone delivers nothing", []string{x(500)}, envelope.Budget{MaxItemBytes: 3, MinTruncatedBytes: 1}, []string{"no-room"}, []int{0}},
 		{"white space beyond the item bound is white space", []string{strings.Repeat(" ", 3000) + "x"}, envelope.Budget{}, []string{"truncated"}, []int{2000}},
-		{"64 KiB of white space are blank, whatever follows", []string{strings.Repeat(" ", 65<<10) + "x"}, envelope.Budget{}, []string{"blank"}, []int{0}},
+		{"more than 64 KiB of white space are blank, whatever follows", []string{strings.Repeat(" ", 64<<10+1) + "x", strings.Repeat(" ", 64<<10) + "x"}, envelope.Budget{}, []string{"blank", "truncated"}, []int{0, 2000}},
 		{"unless that much can be delivered", []string{strings.Repeat(" ", 65<<10) + "x"}, envelope.Budget{MaxBytes: -1, MaxItemBytes: -1}, []string{"included"}, []int{65<<10 + 1}},
 	}
 	for _, tt := range tests {
@@ -209,9 +214,32 @@ func TestJSONBounds(t *testing.T) {
 	}
 }
 
+// Of a bound above MaxBytes no more than 64 KiB is looked at, to the byte.
+func TestJSONLooksAt64KiB(t *testing.T) {
+	const last = 64<<10 - len("…") - 1 // that could be delivered in so many bytes
+	for at, want := range map[int]string{last: "malformed", last + 1: "truncated"} {
+		items := []envelope.Item{memory("e", strings.Repeat("x", at)+"\xff"+strings.Repeat("y", 100))}
+		p, err := envelope.JSON{}.Render(items, envelope.Budget{MaxItemBytes: envelope.Unlimited})
+		require.NoError(t, err)
+		assert.Equal(t, []string{want}, outcomesOf(p.Report), at)
+	}
+}
+
+// Blank is what Unicode calls white space, and four controls that Python takes for it.
+func TestBlankCharacters(t *testing.T) {
+	for c := rune(0); c <= 0x3100; c++ {
+		white := unicode.Is(unicode.White_Space, c) || 0x1c <= c && c <= 0x1f
+		for _, content := range []string{string(c), " " + string(c)} {
+			p, err := envelope.JSON{}.Render([]envelope.Item{memory("e", content)}, envelope.Budget{})
+			require.NoError(t, err)
+			require.Equal(t, white, p.Report.Count(envelope.Blank) == 1, "%U", c)
+		}
+	}
+}
+
 // What an ellipsis stands for is longer than the ellipsis, so that a cut content is always shorter than its source.
 func TestJSONEllipsisStandsForMore(t *testing.T) {
-	for content, want := range map[string]string{"abc": "no-room", "abcd": "too-short", "abcde": "a…", "abcdef": "ab…", "a中文": "a…", "\x01\x01\x01\x01\x01": "\x01…"} {
+	for content, want := range map[string]string{"abc": "no-room", "abcd": "too-short", "abcde": "a…", "abcdef": "ab…", "a中文": "a…", "\x01\x01\x01\x01\x01": "\x01…", "a\x01": "too-short"} {
 		items := []envelope.Item{memory("e", content)}
 		p, err := envelope.JSON{}.Render(items, envelope.Budget{})
 		require.NoError(t, err)
@@ -267,6 +295,8 @@ func TestJSONMalformed(t *testing.T) {
 		{"behind a boundary", memory("e", "\u2028\xff"), envelope.ErrInvalidUTF8, "content", 3},
 		{"the kind", envelope.Item{Kind: "k\xff", Citation: memory("e", "").Citation, Content: "x"}, envelope.ErrInvalidUTF8, "kind", 1},
 		{"an entry id", memory("e\xff", "x"), envelope.ErrInvalidUTF8, "citation.entry_id", 1},
+		{"an entry id behind a pointer", other(&envelope.MemoryCitation{Memory: envelope.ArtifactRef{ArtifactID: "a"}, EntryID: "e\xff", EntryVersionID: "v"}), envelope.ErrInvalidUTF8, "citation.entry_id", 1},
+		{"an artifact id behind a pointer", other(&envelope.ArtifactCitation{Artifact: envelope.ArtifactRef{ArtifactID: "a\xff"}}), envelope.ErrInvalidUTF8, "citation.artifact_id", 1},
 		{"a scope", other(envelope.ArtifactCitation{Scope: "\xff", Artifact: envelope.ArtifactRef{ArtifactID: "a"}}), envelope.ErrInvalidUTF8, "citation.scope_id", 0},
 		{"a raw citation", raw("{\"t\":\"a\xffb\"}"), envelope.ErrInvalidUTF8, "citation", 7},
 		{"a raw array", raw(`[1]`), envelope.ErrNotObject, "citation", 0},
@@ -390,6 +420,19 @@ func TestJSONInvalidBeyondTheBound(t *testing.T) {
 	assert.Equal(t, []string{"malformed"}, outcomesOf(p.Report))
 }
 
+// What the item bound could deliver is looked at also where the text has no room for it.
+func TestInvalidBeyondTheRoom(t *testing.T) {
+	items := []envelope.Item{memory("e", strings.Repeat("x", 99)+"\xff")}
+	j, m := envelope.JSON{}, envelope.Markdown{}
+	for most := 1; most <= 600; most++ {
+		for name, render := range map[string]func([]envelope.Item, envelope.Budget) (envelope.Prepared, error){"JSON": j.Render, "Markdown": m.Render} {
+			p, err := render(items, envelope.Budget{MaxBytes: most, MaxItemBytes: 100})
+			require.NoError(t, err)
+			require.Equal(t, []string{"malformed"}, outcomesOf(p.Report), "%s %d", name, most)
+		}
+	}
+}
+
 func TestJSONCitations(t *testing.T) {
 	ref := envelope.ArtifactRef{Family: "f", ArtifactID: "a", Revision: 9007199254740993}
 	const local = `{"memory_ref":{"family":"f","artifact_id":"a","revision":9007199254740993},"entry_id":"e","entry_version_id":"v"}`
@@ -424,6 +467,21 @@ func TestJSONCitations(t *testing.T) {
 		{"an object of nothing is one", json.RawMessage(`{}`), "", `{}`},
 		{"a revision that is no int64 is somebody else's", json.RawMessage(`{"artifact_ref":{"family":"f","artifact_id":"a","revision":1.0}}`), "", `{"artifact_ref":{"family":"f","artifact_id":"a","revision":1.0}}`},
 		{"so is one with a member more", json.RawMessage(`{"artifact_ref":{"family":"f","artifact_id":"a","revision":1},"x":1}`), "", `{"artifact_ref":{"family":"f","artifact_id":"a","revision":1},"x":1}`},
+		{"a memory with a member more", json.RawMessage(`{"memory_ref":{"family":"f","artifact_id":"a","revision":1},"entry_id":"e","entry_version_id":"v","x":1}`), "", `{"memory_ref":{"family":"f","artifact_id":"a","revision":1},"entry_id":"e","entry_version_id":"v","x":1}`},
+		{"an artifact with a member of a memory", json.RawMessage(`{"artifact_ref":{"family":"f","artifact_id":"a","revision":1},"entry_id":"e"}`), "", `{"artifact_ref":{"family":"f","artifact_id":"a","revision":1},"entry_id":"e"}`},
+		{"the same with the other", json.RawMessage(`{"artifact_ref":{"family":"f","artifact_id":"a","revision":1},"entry_version_id":"v"}`), "", `{"artifact_ref":{"family":"f","artifact_id":"a","revision":1},"entry_version_id":"v"}`},
+		{"an artifact elsewhere without a scope", json.RawMessage(`{"artifact":{"artifact":{"family":"f","artifact_id":"a","revision":1}}}`), "", `{"artifact":{"artifact":{"family":"f","artifact_id":"a","revision":1}}}`},
+		{"an artifact in the scope null", json.RawMessage(`{"artifact":{"scope_id":null,"artifact":{"family":"f","artifact_id":"a","revision":1}}}`), "", `{"artifact":{"scope_id":null,"artifact":{"family":"f","artifact_id":"a","revision":1}}}`},
+		{"an artifact without a family", json.RawMessage(`{"artifact_ref":{"artifact_id":"a","revision":1}}`), "", `{"artifact_ref":{"artifact_id":"a","revision":1}}`},
+		{"an artifact without a revision", json.RawMessage(`{"artifact_ref":{"family":"f","artifact_id":"a"}}`), "", `{"artifact_ref":{"family":"f","artifact_id":"a"}}`},
+		{"an artifact elsewhere with a member more", json.RawMessage(`{"artifact":{"scope_id":"s","artifact":{"family":"f","artifact_id":"a","revision":1},"x":1}}`), "", `{"artifact":{"scope_id":"s","artifact":{"family":"f","artifact_id":"a","revision":1},"x":1}}`},
+		{"a reference with a member more", json.RawMessage(`{"artifact_ref":{"family":"f","artifact_id":"a","revision":1,"x":1}}`), "", `{"artifact_ref":{"family":"f","artifact_id":"a","revision":1,"x":1}}`},
+		{"a revision of minus nothing", json.RawMessage(`{"artifact_ref":{"family":"f","artifact_id":"a","revision":-0}}`), "", `{"artifact_ref":{"family":"f","artifact_id":"a","revision":-0}}`},
+		{"one beyond int64", json.RawMessage(`{"artifact_ref":{"family":"f","artifact_id":"a","revision":9223372036854775808}}`), "", `{"artifact_ref":{"family":"f","artifact_id":"a","revision":9223372036854775808}}`},
+		{"a negative revision", json.RawMessage(`{"artifact_ref":{"revision":-7,"artifact_id":"a","family":"f"}}`), "", `{"artifact_ref":{"family":"f","artifact_id":"a","revision":-7}}`},
+		{"the largest", json.RawMessage(`{"artifact_ref":{"revision":9223372036854775807,"artifact_id":"a","family":"f"}}`), "", `{"artifact_ref":{"family":"f","artifact_id":"a","revision":9223372036854775807}}`},
+		{"the smallest", json.RawMessage(`{"artifact_ref":{"revision":-9223372036854775808,"artifact_id":"a","family":"f"}}`), "", `{"artifact_ref":{"family":"f","artifact_id":"a","revision":-9223372036854775808}}`},
+		{"a revision that is no number", json.RawMessage(`{"artifact_ref":{"family":"f","artifact_id":"a","revision":"1"}}`), "", `{"artifact_ref":{"family":"f","artifact_id":"a","revision":"1"}}`},
 		{"and one of other types", json.RawMessage(`{"artifact":"a"}`), "", `{"artifact":"a"}`},
 		{"both refs", json.RawMessage(`{"artifact_ref":{"family":"f","artifact_id":"a","revision":1},"artifact":{}}`), "", `{"artifact_ref":{"family":"f","artifact_id":"a","revision":1},"artifact":{}}`},
 		{"the six characters of an escape", map[string]any{"path": `docs\ufffd.md`}, "", `{"path":"docs\\ufffd.md"}`},
@@ -437,16 +495,26 @@ func TestJSONCitations(t *testing.T) {
 		{"a deep one", json.RawMessage(`{"a":` + strings.Repeat("[", 999) + strings.Repeat("]", 999) + `}`), "", `{"a":` + strings.Repeat("[", 999) + strings.Repeat("]", 999) + `}`},
 		{"nil", nil, "", ""},
 		{"a nil pointer", (*envelope.MemoryCitation)(nil), "", ""},
+		{"a nil pointer to an artifact", (*envelope.ArtifactCitation)(nil), "", ""},
+		{"a nil pointer to a raw message", (*json.RawMessage)(nil), "", ""},
 		{"a nil pointer of another type", (*own)(nil), "", ""},
 		{"a nil map", map[string]any(nil), "", ""},
 		{"no raw bytes", json.RawMessage(nil), "", ""},
 		{"null", json.RawMessage(" null "), "", ""},
+		{"no artifact id of a memory", envelope.MemoryCitation{"", envelope.ArtifactRef{"f", "", 1}, "e", "v"}, "", ""},
 		{"no entry id", envelope.MemoryCitation{"", ref, "", "v"}, "", ""},
 		{"a blank version id", envelope.MemoryCitation{"", ref, "e", "\u3000\x1c"}, "", ""},
 		{"no artifact id", envelope.ArtifactCitation{"s", envelope.ArtifactRef{"f", "", 1}}, "", ""},
 		{"a raw blank id", json.RawMessage(`{"artifact_ref":{"family":"f","artifact_id":"\u0085","revision":1}}`), "", ""},
 		{"a raw absent id", json.RawMessage(`{"memory_ref":{"family":"f","artifact_id":"a","revision":1},"entry_id":"e"}`), "", ""},
 		{"a raw blank id and a revision that is no int64", json.RawMessage(`{"artifact_ref":{"family":"f","artifact_id":" ","revision":1.5}}`), "", ""},
+		{"a raw blank id and a revision of another type: 1", json.RawMessage(`{"artifact_ref":{"family":"f","artifact_id":" ","revision":"1"}}`), "", `{"artifact_ref":{"family":"f","artifact_id":" ","revision":"1"}}`},
+		{"a raw blank id and a revision of another type: true", json.RawMessage(`{"artifact_ref":{"family":"f","artifact_id":" ","revision":true}}`), "", `{"artifact_ref":{"family":"f","artifact_id":" ","revision":true}}`},
+		{"a raw blank id and a revision of another type: []", json.RawMessage(`{"artifact_ref":{"family":"f","artifact_id":" ","revision":[]}}`), "", `{"artifact_ref":{"family":"f","artifact_id":" ","revision":[]}}`},
+		{"a raw blank id and a revision of another type: null", json.RawMessage(`{"artifact_ref":{"family":"f","artifact_id":" ","revision":null}}`), "", `{"artifact_ref":{"family":"f","artifact_id":" ","revision":null}}`},
+		{"a raw blank id and a revision of 0.5", json.RawMessage(`{"artifact_ref":{"family":"f","artifact_id":" ","revision":0.5}}`), "", ""},
+		{"a raw blank id and a revision of 9.5", json.RawMessage(`{"artifact_ref":{"family":"f","artifact_id":" ","revision":9.5}}`), "", ""},
+		{"a raw blank id and a revision of -1.5", json.RawMessage(`{"artifact_ref":{"family":"f","artifact_id":" ","revision":-1.5}}`), "", ""},
 		{"no bytes behind a pointer", new(json.RawMessage), "", ""},
 		{"a raw null id", json.RawMessage(`{"artifact":{"scope_id":"s","artifact":{"family":"f","artifact_id":null,"revision":1}}}`), "", ""},
 	}
@@ -465,6 +533,29 @@ func TestJSONCitations(t *testing.T) {
 			requireIntact(t, p.Content, envelope.PowerContextV1)
 			requireDelivered(t, j, p.Content, items, p.Report)
 		})
+	}
+}
+
+// Each part of a citation makes another of it, whatever their hashes are.
+func TestSameCitation(t *testing.T) {
+	ref := envelope.ArtifactRef{Family: "f", ArtifactID: "a", Revision: 1}
+	all := []any{
+		envelope.MemoryCitation{"", ref, "e", "v"},
+		envelope.MemoryCitation{"s", ref, "e", "v"},
+		envelope.MemoryCitation{"", envelope.ArtifactRef{"g", "a", 1}, "e", "v"},
+		envelope.MemoryCitation{"", envelope.ArtifactRef{"f", "b", 1}, "e", "v"},
+		envelope.MemoryCitation{"", envelope.ArtifactRef{"f", "a", 2}, "e", "v"},
+		envelope.MemoryCitation{"", ref, "e2", "v"},
+		envelope.MemoryCitation{"", ref, "e", "v2"},
+		envelope.ArtifactCitation{"", ref},
+		envelope.ArtifactCitation{"s", ref},
+		json.RawMessage(`{"a":1}`),
+		json.RawMessage(`{"a":2}`),
+	}
+	for i := range all {
+		for k := range all {
+			assert.Equal(t, i == k, envelope.SameCitation(all[i], all[k]), "%d %d", i, k)
+		}
 	}
 }
 
@@ -526,6 +617,23 @@ func TestJSONDuplicates(t *testing.T) {
 		require.Zero(t, p.Report.Count(envelope.Duplicate))
 		require.Less(t, time.Since(start), time.Second) // a few ms
 	})
+	t.Run("two that only hash alike are two", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("it takes so many that some do")
+		}
+		items := make([]envelope.Item, 300_000)
+		for _, item := range []func(i int) envelope.Item{
+			func(i int) envelope.Item { return memory(fmt.Sprint(i), "x") },
+			func(i int) envelope.Item { return at(fmt.Sprint(i), envelope.ArtifactCitation{"", ref}, "x") },
+		} {
+			for i := range items {
+				items[i] = item(i)
+			}
+			p, err := envelope.JSON{}.Render(items, envelope.Budget{})
+			require.NoError(t, err)
+			require.Zero(t, p.Report.Count(envelope.Duplicate))
+		}
+	})
 	t.Run("among thousands", func(t *testing.T) {
 		var items []envelope.Item
 		for i := range 6000 {
@@ -545,15 +653,17 @@ func TestJSONIllegalOptions(t *testing.T) {
 		budget envelope.Budget
 		what   error
 		field  string
+		offset int
 	}{
-		{"", envelope.JSON{}, envelope.Budget{MaxBytes: -2}, envelope.ErrBudget, "budget.MaxBytes"},
-		{"", envelope.JSON{}, envelope.Budget{MaxItems: -2}, envelope.ErrBudget, "budget.MaxItems"},
-		{"", envelope.JSON{}, envelope.Budget{MaxItemBytes: math.MinInt}, envelope.ErrBudget, "budget.MaxItemBytes"},
-		{"", envelope.JSON{}, envelope.Budget{MinTruncatedBytes: -3}, envelope.ErrBudget, "budget.MinTruncatedBytes"},
-		{"", envelope.JSON{Escape: 16}, envelope.Budget{}, envelope.ErrOption, "escape"},
-		{"", envelope.JSON{Trust: "\xff"}, envelope.Budget{}, envelope.ErrInvalidUTF8, "trust"},
-		{"", envelope.JSON{Scope: "\xff"}, envelope.Budget{}, envelope.ErrOption, "scope"},
-		{"a wrapper set in part", envelope.JSON{Wrapper: envelope.Wrapper{Begin: begin}}, envelope.Budget{}, envelope.ErrWrapper, "wrapper.End"},
+		{"", envelope.JSON{}, envelope.Budget{MaxBytes: -2}, envelope.ErrBudget, "budget.MaxBytes", -1},
+		{"", envelope.JSON{}, envelope.Budget{MaxItems: -2}, envelope.ErrBudget, "budget.MaxItems", -1},
+		{"", envelope.JSON{}, envelope.Budget{MaxItemBytes: math.MinInt}, envelope.ErrBudget, "budget.MaxItemBytes", -1},
+		{"", envelope.JSON{}, envelope.Budget{MinTruncatedBytes: -3}, envelope.ErrBudget, "budget.MinTruncatedBytes", -1},
+		{"", envelope.JSON{Escape: 16}, envelope.Budget{}, envelope.ErrOption, "escape", -1},
+		{"", envelope.JSON{Trust: "\xff"}, envelope.Budget{}, envelope.ErrInvalidUTF8, "trust", 0},
+		{"", envelope.JSON{Scope: "s\xff"}, envelope.Budget{}, envelope.ErrOption, "scope", 1},
+		{" from the first byte", envelope.JSON{Scope: "\xff"}, envelope.Budget{}, envelope.ErrInvalidUTF8, "scope", 0},
+		{"a wrapper set in part", envelope.JSON{Wrapper: envelope.Wrapper{Begin: begin}}, envelope.Budget{}, envelope.ErrWrapper, "wrapper.End", 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.field+tt.why, func(t *testing.T) {
@@ -562,8 +672,7 @@ func TestJSONIllegalOptions(t *testing.T) {
 			var e *envelope.Error
 			require.ErrorAs(t, err, &e)
 			assert.ErrorIs(t, err, tt.what)
-			assert.Equal(t, tt.field, e.Field)
-			assert.Equal(t, -1, e.Item)
+			assert.Equal(t, []any{tt.field, tt.offset, -1}, []any{e.Field, e.Offset, e.Item})
 			assert.Empty(t, cmp.Diff(envelope.Report{}, report))
 			assert.Equal(t, "keep", string(got))
 			assert.Equal(t, "keepXXXXXXXX", string(dst), "dst is untouched to its capacity")
@@ -614,6 +723,32 @@ func TestAppendReport(t *testing.T) {
 			}
 		}), name)
 	}
+}
+
+// Nothing of what a report held before shows in what it holds next.
+func TestAppendReportAfterAny(t *testing.T) {
+	rng := rand.New(rand.NewPCG(22, 1))
+	var r envelope.Report
+	for range 3000 {
+		j, items, b := randomCase(rng)
+		for range rng.IntN(4) {
+			_, more, _ := randomCase(rng)
+			items = append(items, more...)
+		}
+		want, fresh, err := j.Append(nil, items, b)
+		require.NoError(t, err)
+		got, err := j.AppendReport(nil, items, b, &r)
+		require.NoError(t, err)
+		require.Equal(t, string(want), string(got))
+		require.Empty(t, cmp.Diff(fresh, r, cmp.Comparer(func(a, b error) bool { return fmt.Sprint(a) == fmt.Sprint(b) })))
+	}
+	items := make([]envelope.Item, 16)
+	for i := range items {
+		items[i] = memory(fmt.Sprint(i), "x")
+	}
+	r = envelope.Report{}
+	dst := make([]byte, 0, 8000)
+	assert.Zero(t, testing.AllocsPerRun(20, func() { _, _ = envelope.JSON{}.AppendReport(dst, items, envelope.Budget{}, &r) }), "the first, which does not count, has made the room")
 }
 
 func TestJSONAllocations(t *testing.T) {

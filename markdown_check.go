@@ -197,11 +197,11 @@ func (w *markdownWriter) broken(text string) string {
 	return string(w.markers.breakFrom([]byte(text), 0))
 }
 
-// decimal reads a positive number as the renderer writes it, behind a prefix.
+// decimal reads a number as the renderer writes it, behind a prefix: whatever is not one is written differently.
 func decimal(line, prefix string) (int, bool) {
-	digits, ok := strings.CutPrefix(line, prefix)
-	n, err := strconv.Atoi(digits)
-	return n, ok && err == nil && n > 0 && strconv.Itoa(n) == digits
+	digits, _ := strings.CutPrefix(line, prefix)
+	n, _ := strconv.Atoi(digits)
+	return n, strconv.Itoa(n) == digits
 }
 
 // citationFault returns the first of the lines that is not as appendCitation writes a citation, or -1. They are read as those of one
@@ -262,9 +262,6 @@ func (w *markdownWriter) ownCitation(lines []string) (c citation, ok bool) {
 			}
 			lines = lines[1:]
 		}
-	}
-	if c.scope == w.scope {
-		c.scope = ""
 	}
 	if len(lines) == 0 || len(lines) > 2 {
 		return c, false
@@ -351,7 +348,6 @@ func (r *lineReader) name(dst []byte, end string) []byte {
 func (r *lineReader) value(dst []byte) []byte {
 	whole := *r
 	if value := whole.json(); !whole.bad && whole.done() {
-		*r = whole
 		return append(dst, value...)
 	}
 	r.bad = r.bad || r.done()

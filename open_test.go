@@ -42,11 +42,14 @@ func TestOpenRefuses(t *testing.T) {
 		{"a raw LF in the line", `first`, "fi\nrst", envelope.ErrLineBoundary, 2, -1},
 		{"a raw CR in the line", `first`, "fi\rrst", envelope.ErrLineBoundary, 2, -1},
 		{"a raw FS", `first`, "fi\x1crst", envelope.ErrLineBoundary, 2, -1},
+		{"a raw US", `first`, "fi\x1frst", envelope.ErrLineBoundary, 2, -1},
 		{"a raw NUL", `first`, "fi\x00rst", envelope.ErrLineBoundary, 2, -1},
 		{"a raw U+0085", `first`, "fi\u0085rst", envelope.ErrLineBoundary, 2, -1},
 		{"a raw U+2028", `first`, "fi\u2028rst", envelope.ErrLineBoundary, 2, -1},
 		{"a raw U+2029", `"e1"`, "\"e\u20291\"", envelope.ErrLineBoundary, 2, -1},
 		{"invalid UTF-8", `first`, "fi\xffrst", envelope.ErrInvalidUTF8, 2, -1},
+		{"invalid UTF-8 between tokens", `"content"`, "\xff\"content\"", envelope.ErrInvalidUTF8, 0, -1},
+		{"invalid UTF-8 before the line", `{"trust"`, "\xff{\"trust\"", envelope.ErrInvalidUTF8, 0, -1},
 		{"a second END", `first`, "fi" + end, envelope.ErrMarker, 2, -1},
 		{"a second BEGIN", `first`, begin, envelope.ErrMarker, 0, -1},
 		{"an envelope in the envelope", `first`, strings.ReplaceAll(p.Content, "\n", "|"), envelope.ErrMarker, strings.Index(p.Content, begin), -1},
@@ -61,12 +64,14 @@ func TestOpenRefuses(t *testing.T) {
 		{"another one behind", `}]}` + "\n", `}],"x":1}` + "\n", envelope.ErrMember, 3, -1},
 		{"a missing member", `"truncated":false`, `"kind":"k"`, envelope.ErrMember, 0, 0},
 		{"a missing last member", `,"truncated":false`, ``, envelope.ErrMember, -1 << 20, 0},
+		{"no member for the items", p.Content[strings.Index(p.Content, `,"items"`) : strings.Index(p.Content, "\n"+end)-1], ``, envelope.ErrMember, -1 << 20, -1},
 		{"another order", `"content":"first","truncated":false`, `"truncated":false,"content":"first"`, envelope.ErrMember, 0, 0},
 		{"another spelling", `"content"`, `"Content"`, envelope.ErrMember, 0, 0},
 		{"a member's name escaped", `"content":"first"`, `"c\u006fntent":"first"`, envelope.ErrNotCanonical, 2, -1},
 		{"another type of truncated", `"truncated":false`, `"truncated":0`, envelope.ErrMember, 12, 0},
 		{"another type of content", `"first"`, `["first"]`, envelope.ErrMember, 0, 0},
 		{"another type of item", `{"citation":{"memory_ref"`, `7,{"citation":{"memory_ref"`, envelope.ErrMember, 0, 0},
+		{"an array among the items", `{"citation":{"memory_ref"`, `["citation"],{"citation":{"memory_ref"`, envelope.ErrMember, 0, 0},
 		{"another type of items", `"items":[`, `"items":{},"more":[`, envelope.ErrMember, 8, -1},
 		{"white space", `"content":"first"`, `"content": "first"`, envelope.ErrNotCanonical, 10, -1},
 		{"an escape that need not be", `first`, `\u0066irst`, envelope.ErrNotCanonical, 0, -1},
@@ -120,9 +125,16 @@ func TestOpenRefusesImpossibleCuts(t *testing.T) {
 		return err
 	}
 	assert.NoError(t, change("9", "9")) // nothing
-	assert.ErrorIs(t, change(`abc…","truncated":false`, `abc…","truncated":true`), envelope.ErrUndeliverable)
+	var e *envelope.Error
+	require.ErrorAs(t, change(`abc…","truncated":false`, `abc…","truncated":true`), &e)
+	assert.Equal(t, envelope.Error{Err: envelope.ErrUndeliverable, Item: 0, Field: "text", Offset: strings.Index(p.Content, `{"citation"`)}, *e)
 	assert.NoError(t, change(`abc…","truncated":false`, `abcd…","truncated":true`), "10 bytes follow 7 bytes, which a bound of 10 can have made")
 	assert.NoError(t, change(`0123456789","truncated":false`, `0…","truncated":true`), "the last may be cut for room")
+
+	p, err = envelope.JSON{}.Render([]envelope.Item{memory("e1", "0123456789"), memory("e2", "abc…"), memory("e3", "x")}, envelope.Budget{})
+	require.NoError(t, err)
+	require.ErrorAs(t, change(`abc…","truncated":false`, `abc…","truncated":true`), &e)
+	assert.Equal(t, 1, e.Item)
 }
 
 // A text opens with the renderer that wrote it, and not with one that would have written it differently.
@@ -141,6 +153,17 @@ func TestOpenIsForOneRenderer(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A citation in a text is as deep as a citation may be, and no deeper.
+func TestOpenDepth(t *testing.T) {
+	deep := func(n int) string { return `{"a":` + strings.Repeat("[", n-1) + strings.Repeat("]", n-1) + `}` }
+	p, err := envelope.JSON{}.Render([]envelope.Item{{Citation: json.RawMessage(deep(1000)), Content: "x"}}, envelope.Budget{})
+	require.NoError(t, err)
+	_, err = envelope.JSON{}.Open(p.Content)
+	require.NoError(t, err)
+	_, err = envelope.JSON{}.Open(strings.Replace(p.Content, deep(1000), deep(1001), 1))
+	assert.ErrorIs(t, err, envelope.ErrTooDeep)
 }
 
 // What Open returns renders to the same text again.

@@ -194,11 +194,11 @@ func parsePrepared(data []byte, most int) (string, error) {
 	wrong := func(r Reason, k int) (string, error) {
 		return "", responseError(r, memberNames[k], members[k].ValueStart)
 	}
-	if value, ok := text(memberSchema); !ok || value != schema {
+	if value, _ := text(memberSchema); value != schema { // JSON has no such word of its own
 		return wrong(ReasonWrongSchema, memberSchema)
 	}
-	status, ok := text(memberStatus)
-	if !ok || status != statusReady && status != statusEmpty {
+	status, _ := text(memberStatus)
+	if status != statusReady && status != statusEmpty {
 		return wrong(ReasonWrongStatus, memberStatus)
 	}
 	content, some := text(memberContent)
@@ -243,7 +243,6 @@ func responseMembers(data []byte) (members [len(memberNames)]strictjson.Member, 
 	if after := s.Space(end); after < len(data) {
 		return members, responseError(ReasonTrailing, "", after)
 	}
-	found := 0
 	for _, m := range s.Members(start) {
 		k := memberNamed(string(m.Name))
 		if k < 0 {
@@ -254,10 +253,9 @@ func responseMembers(data []byte) (members [len(memberNames)]strictjson.Member, 
 			return members, responseError(reason, "", m.NameStart)
 		}
 		members[k] = m
-		found++
 	}
 	for k := range members {
-		if found < len(members) && members[k].ValueEnd == 0 {
+		if members[k].ValueEnd == 0 {
 			return members, responseError(ReasonMissingMember, memberNames[k], -1)
 		}
 	}

@@ -231,7 +231,11 @@ func TestParsePreparedBounds(t *testing.T) {
 	assert.NoError(t, parse(huge, math.MaxInt))
 	assert.ErrorIs(t, parse(huge, 8000), envelope.ReasonTooLarge)
 	for _, most := range []int{-2, math.MinInt} {
-		assert.ErrorIs(t, parse([]byte(response), most), envelope.ErrBudget)
+		assert.Equal(t, &envelope.Error{Err: envelope.ErrBudget, Item: -1, Field: "maxBytes", Offset: -1}, parse([]byte(response), most))
+	}
+	const last = (math.MaxInt - 4096) / 6 // above which the bound on the data is no int any more
+	for _, most := range []int{last - 1, last, last + 1, last + 2} {
+		assert.NoError(t, parse([]byte(response), most))
 	}
 
 	// The longest spelling of a response fits beside its white space, and one byte of that more does not.

@@ -112,11 +112,8 @@ func escapeWrites(broken, other string) bool {
 	var buf [unitBytes]byte
 	written := appendUnit(buf[:0], uint16(broken[k]))
 	for i := 1; i < len(written); i++ {
-		n := len(written) - i
-		if len(other) < n || other[:n] != string(written[i:]) {
-			continue
-		}
-		if rest := other[n:]; strings.HasPrefix(rest, after) || strings.HasPrefix(after, rest) {
+		rest, begins := strings.CutPrefix(other, string(written[i:]))
+		if begins && (strings.HasPrefix(rest, after) || strings.HasPrefix(after, rest)) {
 			return true
 		}
 	}

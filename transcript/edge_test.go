@@ -1,9 +1,11 @@
 package transcript_test
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/untrusted-context/envelope"
 	"github.com/untrusted-context/envelope/transcript"
 )
 
@@ -28,6 +31,30 @@ func TestAppendAfterTheFileWasEmptied(t *testing.T) {
 	assert.Equal(t, `{"role":"a","content":"2"}`+"\n", string(data))
 }
 
+// Another program cuts the file inside a line, to a size that it had.
+func TestAppendAfterTheFileWasCut(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	log, err := transcript.Open(path, transcript.Options{})
+	require.NoError(t, err)
+	defer log.Close()
+	long := transcript.Message{Role: "a", Content: strings.Repeat("x", 100)}
+	short := transcript.Message{Role: "a", Content: "1"}
+	require.NoError(t, log.Append(long))
+	require.NoError(t, log.Append(short))
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	lengths := []int{len(data) - len(`{"role":"a","content":"1"}`+"\n"), len(`{"role":"a","content":"1"}` + "\n")}
+	require.NoError(t, os.Truncate(path, int64(lengths[0]-lengths[1])))
+	require.NoError(t, log.Append(short))
+	data, err = os.ReadFile(path)
+	require.NoError(t, err)
+	in, err := transcript.Inspect(strings.NewReader(string(data)), transcript.Options{})
+	require.NoError(t, err)
+	assert.Equal(t, 1, in.Records, "%s", data)
+	require.Len(t, in.Faults, 1)
+	assert.Equal(t, transcript.Torn, in.Faults[0].Kind)
+}
+
 // A record's own code may append to the log that it is appended to.
 type appending struct{ log *transcript.Log }
 
@@ -40,8 +67,9 @@ func TestAppendFromAnEncodingMethod(t *testing.T) {
 	log, err := transcript.Open(path, transcript.Options{})
 	require.NoError(t, err)
 	defer log.Close()
+	require.NoError(t, log.Append(json.RawMessage(`{"before":1}`)), "there is a buffer now")
 	done := make(chan error, 1)
-	go func() { done <- log.Append(appending{log}) }()
+	go func() { done <- log.Append(json.RawMessage(`{"first":1}`), appending{log}) }()
 	select {
 	case err := <-done:
 		require.NoError(t, err)
@@ -50,7 +78,37 @@ func TestAppendFromAnEncodingMethod(t *testing.T) {
 	}
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
-	assert.Equal(t, "{\"inner\":1}\n{\"outer\":1}\n", string(data))
+	assert.Equal(t, "{\"before\":1}\n{\"inner\":1}\n{\"first\":1}\n{\"outer\":1}\n", string(data))
+}
+
+// The file of a conversation is its owner's.
+func TestModeOfANewLog(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("it has no such modes")
+	}
+	path := filepath.Join(t.TempDir(), "log")
+	log, err := transcript.Open(path, transcript.Options{})
+	require.NoError(t, err)
+	require.NoError(t, log.Close())
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o600), info.Mode())
+}
+
+// A log takes what its readers read, and no deeper.
+func TestAppendDepth(t *testing.T) {
+	deep := func(n int) json.RawMessage {
+		return json.RawMessage(strings.Repeat(`{"a":`, n-1) + "{}" + strings.Repeat("}", n-1))
+	}
+	log, err := transcript.Open(filepath.Join(t.TempDir(), "log"), transcript.Options{})
+	require.NoError(t, err)
+	defer log.Close()
+	member := func(n int) transcript.Message {
+		return transcript.Message{Extra: []transcript.Member{{Name: "x", Value: deep(n)}}}
+	}
+	assert.NoError(t, log.Append(deep(10000), member(9999)))
+	assert.ErrorIs(t, log.Append(deep(10001)), envelope.ErrTooDeep)
+	assert.ErrorIs(t, log.Append(member(10000)), envelope.ErrTooDeep)
 }
 
 func TestRecordIsWrittenAsItsObject(t *testing.T) {

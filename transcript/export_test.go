@@ -10,3 +10,9 @@ func (l *Log) Wrap(wrap func(File) File) { l.file = wrap(l.file) }
 
 // Lock takes the lock that a log at path takes.
 func Lock(f *os.File, path string) error { return newLock(f, path).Lock() }
+
+// WrapLock puts another lock in the place of the log's own.
+func (l *Log) WrapLock(wrap func(Locker) Locker) { l.lock = wrap(l.lock) }
+
+// Locker is what a Log needs of a lock.
+type Locker = locker

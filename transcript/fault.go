@@ -163,7 +163,7 @@ func (c *checker) second(err *strictjson.Error) int {
 
 // begins reports whether at byte i stands what a record begins with: a brace, a name and a colon, as much as the line has of them.
 func (c *checker) begins(i int) bool {
-	if i >= len(c.Data) || c.Data[i] != '{' {
+	if c.Data[i] != '{' {
 		return false
 	}
 	name := c.Space(i + 1)

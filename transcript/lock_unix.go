@@ -23,12 +23,8 @@ func (l fileLock) flock(how int) error {
 		return os.ErrClosed
 	}
 	for {
-		err := syscall.Flock(int(fd), how)
-		if err == nil {
-			return nil
-		}
-		if !errors.Is(err, syscall.EINTR) {
-			return os.NewSyscallError("flock", err)
+		if err := syscall.Flock(int(fd), how); !errors.Is(err, syscall.EINTR) {
+			return os.NewSyscallError("flock", err) // nil when err is
 		}
 	}
 }

@@ -121,7 +121,6 @@ func (l *Log) write(data []byte) error {
 	}
 	last := []byte("\n")
 	if size != l.end && size > 0 { // at 0 another program has emptied it
-		last = make([]byte, 1)
 		if _, err := l.file.ReadAt(last, size-1); err != nil {
 			return fmt.Errorf("transcript: %w", err)
 		}

@@ -55,6 +55,7 @@ func TestAppend(t *testing.T) {
 		{"a pointer to one", &pointer, `{"a": 1}`},
 		{"one over lines", raw("\n{\n\t\"a\":\r1 }\n"), `{"a":1}`},
 		{"one with raw boundaries", raw("{\"a\":\"\u0085\u2028\u2029\"}"), `{"a":"\u0085\u2028\u2029"}`},
+		{"one with what other classes of the escaper escape", raw("{\"中\":\"é<>&\u007f\u200b\ufeff\U000e0041\"}"), "{\"中\":\"é<>&\u007f\u200b\ufeff\U000e0041\"}"},
 		{"a record", transcript.Record{Line: 7, JSON: raw(`{"a" :9007199254740993}`)}, `{"a" :9007199254740993}`},
 		{"a map", map[string]any{"a": "\u2028<", "b": nil}, `{"a":"\u2028<","b":null}`},
 		{"a struct", struct {
@@ -71,7 +72,7 @@ func TestAppend(t *testing.T) {
 			assert.Equal(t, transcript.Inspection{Records: 1}, requireAgreement(t, read(), transcript.Options{}))
 
 			log, read = newLog(t, "", transcript.Options{MaxLine: int64(len(tt.want) - 1)})
-			assert.ErrorIs(t, log.Append(tt.record), transcript.ErrTooLong)
+			assert.Equal(t, &transcript.RecordError{Err: transcript.ErrTooLong, Offset: -1}, log.Append(tt.record))
 			assert.Empty(t, read())
 		})
 	}
@@ -96,6 +97,7 @@ func TestAppendRefuses(t *testing.T) {
 	}{
 		{"invalid UTF-8 in the role", transcript.Message{Role: "secret\xff"}, envelope.ErrInvalidUTF8, "role", 6},
 		{"in the content", transcript.Message{Content: "中\xed\xa0\x80"}, envelope.ErrInvalidUTF8, "content", 3},
+		{"behind a replacement character", transcript.Message{Content: "\ufffd\xff"}, envelope.ErrInvalidUTF8, "content", 3},
 		{"half a character", transcript.Message{Content: "secret\xe4\xb8"}, envelope.ErrInvalidUTF8, "content", 6},
 		{"in a name", extra(transcript.Member{"\xff", one}), envelope.ErrInvalidUTF8, "extra[0].name", 0},
 		{"in a value", extra(transcript.Member{"a", one}, transcript.Member{"b", raw("\"\xff\"")}), envelope.ErrInvalidUTF8, "extra[1].value", 1},
@@ -139,15 +141,16 @@ func TestAppendRefuses(t *testing.T) {
 			require.NoError(t, log.Append(demo[1]), "the log is as usable as before")
 		})
 	}
-	log, read := newLog(t, "{}\n", transcript.Options{})
+	log, read := newLog(t, "{\"torn", transcript.Options{})
 	require.NoError(t, log.Append())
-	assert.Equal(t, "{}\n", read())
+	assert.Equal(t, "{\"torn", read(), "no records are nothing to do")
 	assert.ErrorIs(t, log.Append(failing{}), errSecret)
 	require.NoError(t, log.Sync())
 	require.NoError(t, log.Close())
 	assert.ErrorIs(t, log.Append(demo[0]), os.ErrClosed)
 	assert.ErrorIs(t, log.Sync(), os.ErrClosed)
 	assert.ErrorIs(t, log.Close(), os.ErrClosed)
+	require.NoError(t, log.Append())
 	_, err := transcript.Open(t.TempDir(), transcript.Options{})
 	assert.Error(t, err)
 	_, err = transcript.Open(filepath.Join(t.TempDir(), "no", "log"), transcript.Options{})
@@ -186,8 +189,11 @@ func TestAppendAfterATornLine(t *testing.T) {
 			require.Equal(t, []*transcript.Fault{{Line: 2, Offset: int64(len(good) + cut), Kind: transcript.Torn}}, in.Faults)
 		}
 	}
+	log, read := newLog(t, "{", transcript.Options{})
+	require.NoError(t, log.Append(demo[1]))
+	assert.Equal(t, "{\n"+next, read(), "a file of one byte")
 	// Another writer tears a line between two appends of one log.
-	log, read := newLog(t, "", transcript.Options{})
+	log, read = newLog(t, "", transcript.Options{})
 	require.NoError(t, log.Append(demo[0]))
 	whole := read()
 	f, err := os.OpenFile(pathOf(t, log), os.O_WRONLY|os.O_APPEND, 0)
@@ -208,13 +214,34 @@ func pathOf(t *testing.T, log *transcript.Log) string {
 	return path
 }
 
-// faulty is a file that writes part of the data and fails, or says nothing.
+// faulty is a file that writes part of the data and fails, or says nothing. What else has an error fails with it.
 type faulty struct {
 	transcript.File
-	most     int
-	err      error
-	truncate error
-	writes   int
+	most                       int
+	err                        error
+	truncate, seek, read, stat error
+	writes                     int
+}
+
+func (f *faulty) Seek(offset int64, whence int) (int64, error) {
+	if f.seek != nil {
+		return 0, f.seek
+	}
+	return f.File.Seek(offset, whence)
+}
+
+func (f *faulty) ReadAt(p []byte, offset int64) (int, error) {
+	if f.read != nil {
+		return 0, f.read
+	}
+	return f.File.ReadAt(p, offset)
+}
+
+func (f *faulty) Stat() (os.FileInfo, error) {
+	if f.stat != nil {
+		return nil, f.stat
+	}
+	return f.File.Stat()
 }
 
 func (f *faulty) Write(p []byte) (int, error) {
@@ -271,21 +298,105 @@ func TestFailedWriteThatCannotBeCut(t *testing.T) {
 	}
 	path := wrapped.File.(*os.File).Name()
 	require.NoError(t, os.Rename(path, path+".moved"))
+	most := wrapped.most
+	wrapped.most = 0
 	err := log.Append(demo[0])
 	require.ErrorIs(t, err, errFull)
+	require.NotErrorIs(t, err, transcript.ErrFragment, "there is nothing to cut")
+	wrapped.most = most
+	err = log.Append(demo[0])
+	require.ErrorIs(t, err, errFull)
 	require.ErrorIs(t, err, transcript.ErrFragment)
+	require.ErrorIs(t, err, os.ErrNotExist, "why it cannot be cut")
 	require.NoError(t, os.WriteFile(path, []byte("another log\n"), 0o600))
 	require.ErrorIs(t, log.Append(demo[0]), transcript.ErrFragment)
 	assert.Equal(t, "another log\n", read(), "a file that took its place is not cut")
+	wrapped.stat = errors.New("no such handle")
+	require.ErrorIs(t, log.Append(demo[0]), wrapped.stat)
+	assert.Equal(t, "another log\n", read())
 
 	wrapped.most, wrapped.err = 1<<20, nil
 	require.NoError(t, log.Append(demo[1], demo[1]))
-	assert.Equal(t, 4, wrapped.writes, "one write a call")
+	assert.Equal(t, 6, wrapped.writes, "one write a call")
 	moved, err := os.ReadFile(path + ".moved")
 	require.NoError(t, err)
 	in := requireAgreement(t, string(moved), transcript.Options{})
 	assert.Equal(t, 3, in.Records)
 	assert.NotEmpty(t, in.Faults)
+
+	wrapped.most, wrapped.err, wrapped.truncate = 20, errFull, nil
+	require.NotErrorIs(t, log.Append(demo[0]), transcript.ErrFragment, "its own handle needs no path")
+	after, err := os.ReadFile(path + ".moved")
+	require.NoError(t, err)
+	assert.Equal(t, moved, after)
+}
+
+// What fails before the write leaves the file as it was.
+func TestFailureBeforeTheWrite(t *testing.T) {
+	errBroken := errors.New("broken")
+	tests := []struct {
+		why  string
+		file faulty
+	}{
+		{"its size is not known", faulty{seek: errBroken}},
+		{"its last byte is not known", faulty{read: errBroken}},
+	}
+	for _, tt := range tests {
+		const before = "{\"torn"
+		log, read := newLog(t, before, transcript.Options{})
+		log.Wrap(func(f transcript.File) transcript.File {
+			tt.file.File, tt.file.most = f, 1<<20
+			return &tt.file
+		})
+		assert.ErrorIs(t, log.Append(demo[0]), errBroken, tt.why)
+		assert.Equal(t, before, read(), tt.why)
+	}
+}
+
+// broken is a lock with errors of its own.
+type broken struct {
+	transcript.Locker
+	lock, unlock error
+}
+
+func (b *broken) Lock() error { return errors.Join(b.lock, b.Locker.Lock()) }
+
+func (b *broken) Unlock() error { return errors.Join(b.unlock, b.Locker.Unlock()) }
+
+func TestFailedLock(t *testing.T) {
+	errLock := errors.New("no locks left")
+	log, read := newLog(t, "", transcript.Options{})
+	lock := &broken{lock: errLock}
+	log.WrapLock(func(own transcript.Locker) transcript.Locker {
+		lock.Locker = own
+		return lock
+	})
+	assert.ErrorIs(t, log.Append(demo[1]), errLock)
+	assert.Empty(t, read(), "nothing is written without the lock")
+
+	lock.lock, lock.unlock = nil, errLock
+	assert.ErrorIs(t, log.Append(demo[1]), errLock)
+	assert.Equal(t, writeJSON(demo[1:2]), read(), "the record is there, and the error says so")
+
+	log.Wrap(func(f transcript.File) transcript.File { return &faulty{File: f, err: errFull} })
+	err := log.Append(demo[1])
+	assert.ErrorIs(t, err, errFull, "why nothing was written comes first")
+	assert.NotErrorIs(t, err, errLock)
+}
+
+func TestRecordErrorStrings(t *testing.T) {
+	tests := []struct {
+		err  transcript.RecordError
+		want string
+	}{
+		{transcript.RecordError{Err: transcript.ErrTooLong, Record: 3, Offset: -1}, "transcript: record 3: longer than Options.MaxLine"},
+		{transcript.RecordError{Err: envelope.ErrSyntax, Offset: 0}, "transcript: record 0: not JSON (byte 0)"},
+		{transcript.RecordError{Err: envelope.ErrInvalidUTF8, Record: 1, Field: "content", Offset: 7}, "transcript: record 1: content: invalid UTF-8 (byte 7)"},
+	}
+	for _, tt := range tests {
+		assert.EqualError(t, &tt.err, tt.want)
+		assert.Equal(t, []error{tt.err.Err}, tt.err.Unwrap())
+	}
 }
 
 // ailing is a file of which something else than writing fails.
@@ -430,6 +541,31 @@ func TestEveryCodePoint(t *testing.T) {
 		var back transcript.Message
 		if err := back.UnmarshalJSON(got); err != nil || back.Role != m.Role || back.Content != m.Content {
 			t.Fatalf("U+%04X: %q came back as %q (%v)", c, m, back, err)
+		}
+	}
+}
+
+// Eight bytes are looked at together: each character that has another form stands at each place among them.
+func TestEveryPlace(t *testing.T) {
+	special := []string{"\x00", "\x1f", "\n", `"`, `\`, "\u0085", "\u2028", "\u2029"}
+	plain := []string{" ", "!", "#", "[", "]", "\x7f", "\u0084", "\u00a0", "\u2027", "\u202a"}
+	form := func(s string) string {
+		literal, err := json.Marshal(s)
+		require.NoError(t, err)
+		return string(envelope.EscapeJSON(nil, literal[1:len(literal)-1], 0))
+	}
+	for _, filler := range []string{"x", " ", "\u0084", "中"} {
+		for _, c := range append(special, plain...) {
+			for before := range 17 {
+				for _, after := range []int{0, 1, 8} {
+					front, back := strings.Repeat(filler, before), strings.Repeat(filler, after)
+					m := transcript.Message{Content: front + c + back}
+					got, err := m.MarshalJSON()
+					require.NoError(t, err)
+					want := `{"role":"","content":"` + front + form(c) + back + `"}`
+					require.Equal(t, want, string(got))
+				}
+			}
 		}
 	}
 }

@@ -63,6 +63,7 @@ func TestReading(t *testing.T) {
 		{"inside a string, with white space", "{\"a\":\"x{ \"b\" : 2}\n", "1@7 spliced"},
 		{"inside a string, and torn itself", "{\"a\":\"x{\"b\":\"y\n", "1@7 spliced"},
 		{"inside a string, and torn in its name", "{\"a\":\"x{\"b\n", "1@7 spliced"},
+		{"inside a string, and torn behind its name", "{\"a\":\"x{\"b\"\n", "1@7 spliced"},
 		{"behind a number", "{\"a\":1{\"b\":2}\n", "1@6 spliced"},
 		{"behind a comma", "{\"a\":1,{\"b\":2}\n", "1@7 spliced"},
 		{"behind a brace", "{{\"b\":2}\n", "1@1 spliced"},
@@ -93,7 +94,11 @@ func TestReading(t *testing.T) {
 		{"an overlong LF", "{\"a\":\"\xc0\x8a\"}\n", "1@6 invalid-utf8"},
 		{"a surrogate in UTF-8", "{\"a\":\"\xed\xa0\x80\"}\n", "1@6 invalid-utf8"},
 		{"invalid UTF-8 between tokens", "{\"a\":\xff1}\n", "1@5 invalid-utf8"},
+		{"a replacement character between tokens is valid", "{\"a\":\ufffd1}\n", "1@5 not-object"},
+		{"invalid UTF-8 before a brace that begins no record", "{\"a\":\"\xff{x\"}\n", "1@6 invalid-utf8"},
 		{"a lone surrogate", "{\"a\":\"\\ud83d\"}\n{}\n", "1@6 lone-surrogate|2@15 {}"},
+		{"a lone surrogate before a brace that begins no record", "{\"a\":\"\\ud83d{x\"}\n", "1@6 lone-surrogate"},
+		{"a lone surrogate and a brace farther than a torn pair goes", "{\"a\":\"\\ud83dabcdef{\"b\":2}\n", "1@6 lone-surrogate"},
 		{"a repeated name", "{\"a\":1,\"\\u0061\":2}\n{}\n", "1@7 duplicate-key|2@19 {}"},
 		{"a repeated name inside", "{\"x\":{\"a\":1,\"a\":2}}\n", "1@12 duplicate-key"},
 
@@ -107,6 +112,9 @@ func TestReading(t *testing.T) {
 		{"a control character", "{\"a\":\"\x01\"}\n", "1@6 not-object"},
 		{"VT and FF are no white space", "{}\x0b\n{\"a\":\x0c1}\n", "1@2 spliced|2@9 not-object"},
 		{"a nested object is no second record", "{\"a\":{\"b\"x1}}\n", "1@9 not-object"},
+		{"an empty nested object is none", "{\"a\":{}x}\n", "1@7 not-object"},
+		{"nor is one whose name begins with a control character", "{\"a\":{\"\x01\":1}}\n", "1@7 not-object"},
+		{"nor a brace before no name", "{\"a\":1{x\n", "1@6 not-object"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.why, func(t *testing.T) {
@@ -202,6 +210,18 @@ func TestLongLines(t *testing.T) {
 	}
 }
 
+// Without an option a line has 64 MiB.
+func TestDefaultMaxLine(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes the memory of such a line")
+	}
+	const most = 64 << 20
+	line := func(n int) string { return `{"a":"` + strings.Repeat("x", n-len(`{"a":""}`)) + `"}` + "\n" }
+	in, err := transcript.Inspect(strings.NewReader(line(most)+line(most+1)+"{}"), transcript.Options{})
+	require.NoError(t, err)
+	assert.Equal(t, transcript.Inspection{Records: 2, Faults: []*transcript.Fault{{Line: 2, Offset: most + 1 + most, Kind: transcript.TooLong}}}, in)
+}
+
 func TestReadErrors(t *testing.T) {
 	broken := func() io.Reader {
 		return io.MultiReader(strings.NewReader("{}\n{\"a\":"), iotest.ErrReader(errors.New("unplugged")))
@@ -219,11 +239,14 @@ func TestReadErrors(t *testing.T) {
 	_, err = transcript.Inspect(stuck{}, transcript.Options{})
 	assert.ErrorIs(t, err, io.ErrNoProgress)
 	_, err = transcript.Inspect(strings.NewReader("{}"), transcript.Options{MaxLine: -1})
-	assert.ErrorIs(t, err, envelope.ErrOption)
+	var option *envelope.Error
+	require.ErrorAs(t, err, &option)
+	assert.Equal(t, envelope.Error{Err: envelope.ErrOption, Item: -1, Field: "options.MaxLine", Offset: -1}, *option)
 	_, err = transcript.Repair(fullDisk{}, strings.NewReader("{}"), transcript.Options{})
 	assert.ErrorIs(t, err, errFull)
-	_, err = transcript.Repair(fullDisk{}, strings.NewReader(strings.Repeat("{}\n", 1<<20)), transcript.Options{})
+	in, err = transcript.Repair(fullDisk{}, strings.NewReader(strings.Repeat("{}\n", 1<<20)), transcript.Options{})
 	assert.ErrorIs(t, err, errFull)
+	assert.Less(t, in.Records, 1<<20, "it does not read on")
 }
 
 type stuck struct{}
@@ -251,17 +274,49 @@ func TestStop(t *testing.T) {
 	assert.Equal(t, 2, n)
 }
 
-// Records are the caller's: the next does not change them.
+// Records are the caller's: the next does not change them, where the reader's buffer takes both and where it does not.
 func TestRecordsAreCopies(t *testing.T) {
+	long := strings.Repeat("x", 100_000)
+	want := []string{`{"a":1}`, `{"b":2}`, `{"long":"` + long + `"}`, `{"c":"` + long + `"}`, `{"d":"` + long + `"}`}
 	var all []transcript.Record
-	for r, err := range transcript.Records(strings.NewReader("{\"a\":1}\n{\"b\":2}\n"), transcript.Options{}) {
+	for r, err := range transcript.Records(iotest.HalfReader(strings.NewReader(strings.Join(want, "\n"))), transcript.Options{}) {
 		require.NoError(t, err)
 		all = append(all, r)
 	}
-	assert.Equal(t, `{"a":1}{"b":2}`, string(all[0].JSON)+string(all[1].JSON))
+	require.Len(t, all, len(want))
+	for i := range want {
+		require.Equal(t, want[i], string(all[i].JSON))
+	}
 	var v struct{ B int }
 	require.NoError(t, all[1].Decode(&v))
 	assert.Equal(t, 2, v.B)
+}
+
+// once gives some text, and notes when it is asked for more.
+type once struct {
+	text  string
+	asked bool
+}
+
+func (o *once) Read(p []byte) (int, error) {
+	if o.text == "" {
+		o.asked = true
+		return 0, io.EOF
+	}
+	n := copy(p, o.text)
+	o.text = o.text[n:]
+	return n, nil
+}
+
+// A record is yielded when its line is there: a reader of a pipe does not wait for what follows.
+func TestRecordsDoNotWait(t *testing.T) {
+	for _, log := range []string{"{}\n", "\ufeff{}\n"} {
+		r := &once{text: log}
+		for _, err := range transcript.Records(r, transcript.Options{}) {
+			require.NoError(t, err)
+			require.False(t, r.asked)
+		}
+	}
 }
 
 func TestMessages(t *testing.T) {
@@ -326,6 +381,7 @@ func TestFaultKindStrings(t *testing.T) {
 	}
 	assert.Equal(t, "torn spliced nul-padding invalid-utf8 lone-surrogate not-object duplicate-key too-long bom not-message", strings.Join(names, " "))
 	assert.Equal(t, "unknown", transcript.FaultKind(0).String())
+	assert.Equal(t, "unknown", (transcript.NotMessage + 1).String())
 	assert.Equal(t, "unknown", transcript.FaultKind(200).String())
 	assert.EqualError(t, &transcript.Fault{Line: 2, Offset: 14, Kind: transcript.Torn}, "transcript: line 2: torn (byte 14)")
 }
