@@ -76,7 +76,8 @@ type Outcome uint8
 const (
 	// Included: delivered whole. In JSON the decoded content is then the source, byte for byte.
 	Included Outcome = iota
-	// Truncated: delivered as the longest prefix that fits, followed by an ellipsis (U+2026).
+	// Truncated: delivered as the longest prefix that fits, followed by an ellipsis (U+2026), which stands for more than its own
+	// length.
 	Truncated
 	// Unselected: no section of the Markdown renderer takes its kind.
 	Unselected

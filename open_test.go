@@ -158,11 +158,11 @@ func TestOpenIsForOneRenderer(t *testing.T) {
 // A citation in a text is as deep as a citation may be, and no deeper.
 func TestOpenDepth(t *testing.T) {
 	deep := func(n int) string { return `{"a":` + strings.Repeat("[", n-1) + strings.Repeat("]", n-1) + `}` }
-	p, err := envelope.JSON{}.Render([]envelope.Item{{Citation: json.RawMessage(deep(1000)), Content: "x"}}, envelope.Budget{})
+	p, err := envelope.JSON{}.Render([]envelope.Item{{Citation: json.RawMessage(deep(60)), Content: "x"}}, envelope.Budget{})
 	require.NoError(t, err)
 	_, err = envelope.JSON{}.Open(p.Content)
 	require.NoError(t, err)
-	_, err = envelope.JSON{}.Open(strings.Replace(p.Content, deep(1000), deep(1001), 1))
+	_, err = envelope.JSON{}.Open(strings.Replace(p.Content, deep(60), deep(61), 1))
 	assert.ErrorIs(t, err, envelope.ErrTooDeep)
 }
 
@@ -171,7 +171,7 @@ func TestOpenRoundTrip(t *testing.T) {
 	items := []envelope.Item{
 		memory("e1", "a\u2028"+end),
 		{Kind: "k\u0085" + begin, Citation: json.RawMessage(`{"x":"\u0041\u2028","n":1.50}`), Content: "b"},
-		{Citation: json.RawMessage(`{"a":` + strings.Repeat("[", 999) + strings.Repeat("]", 999) + `}`), Content: "as deep as may be"},
+		{Citation: json.RawMessage(`{"a":` + strings.Repeat("[", 59) + strings.Repeat("]", 59) + `}`), Content: "as deep as may be"},
 	}
 	p, err := envelope.JSON{}.Render(items, envelope.Budget{})
 	require.NoError(t, err)

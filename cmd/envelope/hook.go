@@ -124,7 +124,18 @@ func unavailable(reason string) outcome     { return newOutcome("server_unavaila
 func versionMismatch() outcome              { return newOutcome("version_mismatch", "") }
 func invalidResponse(reason string) outcome { return newOutcome("invalid_response", reason) }
 
-func (o *outcome) report(w io.Writer) { _, _ = w.Write(jsonLine(o)) }
+// report writes o, and does not wait for a host that does not read it.
+func (o *outcome) report(w io.Writer) {
+	written := make(chan struct{})
+	go func() {
+		_, _ = w.Write(jsonLine(o))
+		close(written)
+	}()
+	select {
+	case <-written:
+	case <-time.After(100 * time.Millisecond):
+	}
+}
 
 // hookRun is a hook with its flags read.
 type hookRun struct {
@@ -149,7 +160,7 @@ func newHook(args []string, s streams) (*hookRun, error) {
 	f.Var(&h.options.show, "show", "markdown: more `lines` for each item: confidence,recall_rank")
 	f.StringVar(&h.scope, "scope", "", "the `scope` to ask in (default: "+scopeVariable+", or the cwd of the event)")
 	f.IntVar(&h.maxBytes, "max-bytes", defaultContext, fmt.Sprintf("at most so many bytes of context, %d to %d", leastContext, mostContext))
-	f.DurationVar(&h.timeout, "timeout", 3*time.Second, "the `time` that everything together may take")
+	f.DurationVar(&h.timeout, "timeout", 3*time.Second, "the `time` that the event and the server may take together")
 	file, err := parse(f, args, s)
 	switch {
 	case err != nil:

@@ -430,6 +430,15 @@ func TestHookOutputFails(t *testing.T) {
 	assert.Equal(t, skippedLine("panic"), stderr.String(), "a panic is not left to become the status 2")
 }
 
+// TestHookIsNotHeldUp has a host that does not read what the hook says on standard error.
+func TestHookIsNotHeldUp(t *testing.T) {
+	unset(t)
+	_, unread := io.Pipe()
+	start := time.Now()
+	assert.Equal(t, done, run([]string{"hook", "-host", "codex", "-url", "http://127.0.0.1:1"}, streams{strings.NewReader(codexEvent), io.Discard, unread}))
+	assert.Less(t, time.Since(start), 3*time.Second)
+}
+
 type panickingWriter struct{}
 
 func (panickingWriter) Write([]byte) (int, error) { panic("secret") }

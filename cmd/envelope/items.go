@@ -35,8 +35,8 @@ func readItems(data []byte) ([]envelope.Item, error) {
 	return r.lines(start)
 }
 
-// maxDepth is far more than the renderer accepts of a citation.
-const maxDepth = 10 * strictjson.MaxDepth
+// maxDepth is far more than the renderer accepts of a citation, so that one that is too deep is that item's fault alone.
+const maxDepth = 10000
 
 type itemReader struct {
 	strictjson.Scanner

@@ -215,7 +215,7 @@ func (o *options) register(f *flag.FlagSet) {
 	o.format = jsonFormat
 	f.Var(&o.format, "format", "the `rendering`: json, markdown")
 	f.StringVar(&o.scope, "scope", "", "json: write citations in this `scope` without it; markdown: show it for those without one")
-	f.Var(&o.escape, "escape", "json: escape these `classes` too: controls,invisible,markup,nonascii")
+	f.Var(&o.escape, "escape", "json: escape these `classes` too: controls,invisible,markup,nonascii (verify without it: whichever)")
 	f.Var(&o.sections, "sections", "markdown: the `kinds` to show, each with a limit if it has one: memory:6,experience:2")
 	f.Var(&o.show, "show", "markdown: more `lines` for each item: confidence,recall_rank")
 	f.BoolVar(&o.invisible, "invisible", false, "markdown: make variation selectors and fillers visible too")

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 	"unicode/utf8"
 
@@ -148,6 +150,7 @@ func repairTranscript(args []string, s streams) (int, error) {
 	if err != nil {
 		return failed, printable(err)
 	}
+	defer removeOnSignal(temp.Name())()
 	found, err := transcript.Repair(temp, in.progress(s, false), f.options())
 	in.clear()
 	if err == nil {
@@ -171,6 +174,26 @@ func repairTranscript(args []string, s streams) (int, error) {
 		return failed, printable(err)
 	}
 	return done, nil
+}
+
+// removeOnSignal removes a file when the program is told to end, until the function that it returns is called.
+func removeOnSignal(file string) (stop func()) {
+	signals := make(chan os.Signal, 1)
+	for _, end := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(end) { // as under nohup
+			signal.Notify(signals, end)
+		}
+	}
+	go func() {
+		if _, told := <-signals; told {
+			_ = os.Remove(file)
+			os.Exit(failed)
+		}
+	}()
+	return func() {
+		signal.Stop(signals)
+		close(signals)
+	}
 }
 
 // absent is nil when there is no such file.

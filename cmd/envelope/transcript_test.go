@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -112,6 +115,33 @@ func TestTranscriptRepair(t *testing.T) {
 	left, err := filepath.Glob(filepath.Join(dir, ".repair-*"))
 	require.NoError(t, err)
 	assert.Empty(t, left)
+}
+
+// A repair that is told to end leaves nothing.
+func TestTranscriptRepairTold(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("has no signals")
+	}
+	binary := build(t)
+	dir := t.TempDir()
+	left := func() []string {
+		names, err := filepath.Glob(filepath.Join(dir, "*"))
+		require.NoError(t, err)
+		return names
+	}
+	for _, told := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		command := exec.Command(binary, "transcript", "repair", "-o", filepath.Join(dir, "out"))
+		in, err := command.StdinPipe()
+		require.NoError(t, err)
+		require.NoError(t, command.Start())
+		_, err = in.Write([]byte(goodLog))
+		require.NoError(t, err)
+		require.Eventually(t, func() bool { return len(left()) == 1 }, 10*time.Second, time.Millisecond)
+		time.Sleep(50 * time.Millisecond) // from the file to the handler
+		require.NoError(t, command.Process.Signal(told))
+		require.Error(t, command.Wait(), "%v", told)
+		assert.Empty(t, left(), "%v", told)
+	}
 }
 
 func requireFile(t *testing.T, name, want string) {
