@@ -26,7 +26,8 @@ func main() {
 	texts, err := corpora(*root)
 	must(err)
 	fmt.Printf("%s, %s/%s, %d CPUs\n\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
-	strings2KB(texts, *rounds)
+	oneString(texts, *rounds, 2000, "2 KB")
+	oneString(texts, *rounds, 64<<10, "64 KB")
 	sameJob(texts, *rounds)
 	fitted(texts, *rounds)
 	series := growth(texts, *rounds)
@@ -35,12 +36,13 @@ func main() {
 	}
 }
 
-// strings2KB compares the encoders on one string of 2 KB. The last row is not an encoder but the whole envelope around the string.
-func strings2KB(texts []corpus, rounds int) {
+// oneString compares the encoders on one string. The last row is not an encoder but the whole envelope around the string, which matters less
+// the longer that is.
+func oneString(texts []corpus, rounds, size int, name string) {
 	all := peers()
 	cells := make(map[string][]float64)
 	for _, text := range texts {
-		s := text.take(2000, 0)
+		s := text.take(size, 0)
 		runs := make([]func(), len(all))
 		for i, p := range all {
 			runs[i] = func() { p.encode(s) }
@@ -49,7 +51,7 @@ func strings2KB(texts []corpus, rounds int) {
 			cells[all[i].name] = append(cells[all[i].name], ratio)
 		}
 	}
-	table("One string of 2 KB, times as fast as "+baseline, texts, func(row func(string, []float64)) {
+	table("One string of "+name+", times as fast as "+baseline, texts, func(row func(string, []float64)) {
 		for _, p := range all {
 			row(p.name, cells[p.name])
 		}
