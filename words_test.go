@@ -1,8 +1,12 @@
 package envelope
 
 import (
+	"fmt"
+	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
@@ -186,4 +190,84 @@ func TestFirstInvalid(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestAppendStringSeams compares appendString with the same character by character: on texts that change between what the ways of it are
+// for, in every room and capacity.
+func TestAppendStringSeams(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	pieces := []string{
+		"a", "words, ", "0123456789abcdefghijklmnopqrstuvwxyz", strings.Repeat("clean ", 15), "\"", "\\", "\n\t", "\x00\x1f", "<&>`\x7f", strings.Repeat("\"\x01", 20),
+		"é", "слово ", "漢字", strings.Repeat("漢字", 15), "ก", "한", "🎉", "\U000e0041", "\u0085", "\u2028", "\u2029", "\u2027\u202a", "\u0080\u009f", "\u00ad", "\u200b", "“”…",
+		"\xff", "\x80", "\xe4\xb8", "\xed\xa0\x80", "\xf0\x9f", "\xc2",
+	}
+	dst := make([]byte, 0, 4096)
+	for n := range 30_000 {
+		escaper := &escapers[r.IntN(len(escapers))]
+		var b strings.Builder
+		for range r.IntN(12) {
+			b.WriteString(pieces[r.IntN(len(pieces)-6*(n%2))]) // half of them valid
+		}
+		s := b.String()
+		whole, _, _ := slowString(escaper, s, math.MaxInt)
+		limit := math.MaxInt
+		if r.IntN(2) == 0 {
+			limit = r.IntN(len(whole) + 2)
+		}
+		want, all, valid := slowString(escaper, s, limit)
+		into := dst[: 3 : 3+r.IntN(len(want)+40)]
+		copy(into, "abc")
+		out, read, ok := escaper.appendString(into, s, limit)
+		require.Equal(t, "abc"+want, string(out), "%d %d %q", escaper.escape, limit, s)
+		require.Equal(t, all, read, "%d %d %q", escaper.escape, limit, s)
+		if read < len(s) {
+			require.Equal(t, valid, ok, "%d %d %q", escaper.escape, limit, s)
+		}
+		if plainText(s) {
+			require.Equal(t, s, whole)
+		}
+		if read == len(s) && s != "" {
+			width, written := escaper.lastBytes(s)
+			last, _, _ := slowString(escaper, s[len(s)-width:], math.MaxInt)
+			require.Len(t, last, written)
+		}
+
+		encoded := strings.NewReplacer("\"", "", "\\", "").Replace(s) // so that EscapeJSON is to do the same to all but the controls
+		want = ""
+		for _, part := range strings.SplitAfter(encoded, "") {
+			if part[0] >= ' ' && utf8.ValidString(part) {
+				part, _, _ = slowString(escaper, part, math.MaxInt)
+			}
+			want += part
+		}
+		require.Equal(t, want, string(EscapeJSON(nil, []byte(encoded), escaper.escape)), "%d %q", escaper.escape, encoded)
+	}
+}
+
+// slowString is appendString to nothing.
+func slowString(t *escaper, s string, limit int) (out string, n int, valid bool) {
+	for n < len(s) {
+		r, width := utf8.DecodeRuneInString(s[n:])
+		if r == utf8.RuneError && width == 1 {
+			return out, n, false
+		}
+		var form string
+		switch {
+		case r == '"' || r == '\\':
+			form = `\` + string(r)
+		case strings.ContainsRune("\b\f\n\r\t", r):
+			form = `\` + string("btn?fr"[r-'\b'])
+		case r < ' ', r == 0x7f && t.escape&EscapeControls != 0, strings.ContainsRune("<>&`", r) && t.escape&EscapeMarkup != 0, r > 0x7f && t.escape.wide(r):
+			for _, unit := range utf16.Encode([]rune{r}) {
+				form += fmt.Sprintf(`\u%04x`, unit)
+			}
+		default:
+			form = string(r)
+		}
+		if len(out)+len(form) > limit {
+			return out, n, true
+		}
+		out, n = out+form, n+width
+	}
+	return out, n, true
 }
