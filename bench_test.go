@@ -105,7 +105,7 @@ func BenchmarkMarkdown(b *testing.B) {
 func benchmarkMarkdown(tb testing.TB, rounds int, items []envelope.Item, b envelope.Budget) {
 	dst := make([]byte, 0, 1<<20)
 	for range rounds {
-		out, report, err := envelope.Markdown{}.Append(dst, items, b)
+		out, report, err := envelope.Markdown{Sections: []envelope.Section{{Limit: envelope.Unlimited}}}.Append(dst, items, b)
 		if err != nil || report.Bytes == 0 || len(out) != report.Bytes {
 			tb.Fatalf("%d bytes, %+v, %v", len(out), report, err)
 		}

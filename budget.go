@@ -274,7 +274,10 @@ func (s *selection) claim(i int, c *citation) bool {
 		other := slot.DeliveredBytes - 1
 		d, ok := s.objects[other]
 		if !ok {
-			_ = d.resolve(s.items[other].Citation, s.scope)
+			d.take(s.items[other].Citation) // it has been found valid
+			if d.scope == s.scope {
+				d.scope = ""
+			}
 		}
 		if kindOf(&s.items[other]) == kind && d.equal(c) {
 			return false

@@ -122,7 +122,7 @@ type escaper struct {
 	class  [utf8.RuneSelf]bool // which it escapes
 	simple bool                // no class escapes anything above U+009F
 	plain  machine             // reads characters that stand for themselves
-	ascii  [256]uint64         // how each ASCII character is written: its bytes from the lowest up, their number in the top byte; no others
+	ascii  [256]uint64         // how each ASCII character is written: its bytes from the lowest up, their number in the top byte
 }
 
 // escapers has the escaper of each set of classes.
@@ -184,7 +184,7 @@ func (t *escaper) appendString(dst []byte, s string, limit int) (out []byte, n i
 			dst = slices.Grow(dst, min(left+left/8+8*wordBytes, full-len(dst)))
 		}
 		o := len(dst)
-		o, n = t.copyRuns(dst[:min(cap(dst), max(full, o))], o, s, n)
+		o, n = t.copyRuns(dst[:min(cap(dst), max(full, o))], o, s, n) // a limit may be negative
 		dst = dst[:o]
 		// What copyRuns leaves is near the end of s or of the room, or invalid.
 		if left := len(s) - n; left < wordBytes && len(s) >= wordBytes && full-len(dst) >= wordBytes && cap(dst)-len(dst) >= wordBytes {
@@ -242,7 +242,8 @@ func (t *escaper) copyRuns(buf []byte, o int, s string, i int) (int, int) {
 	return t.copyWords(buf, o, s, i, len(s))
 }
 
-// copyShort is copyRuns for the ASCII characters before one that is not, of which the next seven bytes have one.
+// copyShort is copyRuns for the ASCII characters, if any, before one that is not and that begins in the next eight bytes of s. Seven escapes and
+// a word have to have room.
 func (t *escaper) copyShort(buf []byte, o int, s string, i int) (int, int) {
 	w := load64(s, i)
 	store64(buf, o, w)
@@ -256,7 +257,8 @@ func (t *escaper) copyShort(buf []byte, o int, s string, i int) (int, int) {
 	return o, i
 }
 
-// copyBlocks is copyRuns for text that is ASCII for the most part, a block at a time.
+// copyBlocks is copyRuns for text that is ASCII for the most part, a block at a time. A block and the run that reaches furthest behind it have room
+// when it begins; each dirty byte takes up to five more, so that there is room for those before anything of the block is written.
 func (t *escaper) copyBlocks(buf []byte, o int, s string, i int) (int, int) {
 	for len(s)-i >= blockReach && len(buf)-o >= blockReach {
 		dirty := t.dirtyMask(s[i : i+blockBytes])
@@ -363,7 +365,8 @@ func (t *escaper) copyWords(buf []byte, o int, s string, i, end int) (int, int) 
 	return o, i
 }
 
-// dirtyWordBytes is the room that copyGroup needs: eight escapes take 48 bytes, and the last is stored as a word.
+// dirtyWordBytes is the room that copyGroup is given. Eight escapes of which the last is stored as a word take 50 bytes; with more, put needs no
+// check.
 const dirtyWordBytes = 64 + wordBytes
 
 // copyGroup writes the eight ASCII characters of w to buf, each as its packed form, of which only so many bytes count as it has, and returns
@@ -401,7 +404,7 @@ func (t *escaper) copyWide(buf []byte, o int, s string, i int) (int, int) {
 			store64(buf, o, nextLineForm)
 			i, o = i+2, o+unitBytes
 			continue
-		case w&0x80000080 != 0: // it does not stand alone
+		case w&0x80000000 != 0: // it does not stand alone, or is one of four bytes
 			if n := t.plainWide(s[i : i+min(len(s)-i, len(buf)-o)]); n > 0 {
 				copy(buf[o:], s[i:i+n])
 				i, o = i+n, o+n

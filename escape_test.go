@@ -34,6 +34,7 @@ func TestEscapeJSON(t *testing.T) {
 		{"bits that name no class", "\"é<\"", 0xf0, "\"é<\""},
 		{"bytes that no JSON has", "\"\xff\xe2\x80\xc2\"", all, "\"\xff\xe2\x80\xc2\""},
 		{"a real U+FFFD", "\"\ufffd\"", envelope.EscapeNonASCII, `"\ufffd"`},
+		{"behind a run of others", "\"中\u2028жж\u2029🎉\u0085é\u2028\"", 0, `"中\u2028жж\u2029🎉\u0085é\u2028"`},
 		{"nothing", "", all, ""},
 	}
 	for _, tt := range tests {

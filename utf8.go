@@ -56,9 +56,9 @@ const (
 	afterOther = three // lead byte of three-byte characters that are not all wanted
 )
 
-// newMachine returns a machine that reads valid UTF-8 below U+40000 of characters that are wanted, in ranges. It may refuse more than are not
-// wanted, since there are few states: those with a second byte, or of two bytes with a lead, that a character that is not wanted has; but it
-// knows each character of two bytes below U+00C0 and of the General Punctuation below U+2040.
+// newMachine returns a machine that reads valid UTF-8 below U+40000 of wanted characters. Wanted is asked about ranges. There are few states, so
+// the machine also refuses wanted characters that share their lead, if they have two bytes, or else their second byte, with one that is not
+// wanted; but it knows each character below U+00C0 and from U+2000 to U+203F.
 func newMachine(wanted func(low, high rune) bool) (m machine) {
 	for c := rune(0); c < utf8.RuneSelf; c++ {
 		if wanted(c, c) {

@@ -29,8 +29,8 @@ func load64(s string, i int) uint64 {
 func store64(b []byte, i int, w uint64) { binary.LittleEndian.PutUint64(b[i:i+wordBytes], w) }
 
 // suspects tells the bytes that are a control below U+0020, a quote, a backslash or not ASCII. Flipping one bit of all puts the quote next to
-// the controls, and leaves those what they are, so that one comparison finds both; and each byte that is not ASCII stays above 0x80 in one of
-// the two at least.
+// the controls, and leaves those what they are, so that one comparison finds both. A byte that is not ASCII stays at or above 0x80 in one of the
+// two at least, whatever is borrowed from it.
 func suspects(w uint64) uint64 {
 	return ((w ^ 0x02*lowBits) - 0x21*lowBits) | ((w ^ '\\'*lowBits) - lowBits)
 }
@@ -75,7 +75,7 @@ func printablePrefix(s string) int {
 	for ; len(s)-n >= wordBytes; n += wordBytes {
 		w := load64(s, n)
 		del := w ^ 0x7f*lowBits
-		if not := ((w - ' '*lowBits) | (del - lowBits) | w) & highBits; not != 0 {
+		if not := ((w - ' '*lowBits) | (del - lowBits)) & highBits; not != 0 {
 			return n + bits.TrailingZeros64(not)/8
 		}
 	}

@@ -144,6 +144,15 @@ func (m *machine) reads(s string) bool {
 	return state == between
 }
 
+// What most texts are made of is read, so that it is fast.
+func TestMachinesReadCommonText(t *testing.T) {
+	for _, m := range []*machine{&utf8Machine, &escapers[0].plain, &escapers[EscapeControls|EscapeInvisible|EscapeMarkup].plain, &displays[0].shown, &displays[1].shown} {
+		for _, s := range []string{"a", " ", "é", "ж", "א", "中", "あ", "한", "—", "“", "…", "€", "🙂"} {
+			require.True(t, m.reads(s), s)
+		}
+	}
+}
+
 func TestMachinePrefix(t *testing.T) {
 	for _, test := range []struct {
 		text string
@@ -192,13 +201,26 @@ func TestFirstInvalid(t *testing.T) {
 	}
 }
 
+func TestPlainText(t *testing.T) {
+	for n := range 20 {
+		for at := range n {
+			for c := range 256 {
+				s := strings.Repeat("a", at) + string([]byte{byte(c)}) + strings.Repeat("z", n-at-1)
+				written, _, _ := slowString(&escapers[allEscapes], s, math.MaxInt)
+				require.Equal(t, written == s, plainText(s), "%q", s)
+			}
+		}
+	}
+	require.True(t, plainText(""))
+}
+
 // TestAppendStringSeams compares appendString with the same character by character: on texts that change between what the ways of it are
 // for, in every room and capacity.
 func TestAppendStringSeams(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	pieces := []string{
 		"a", "words, ", "0123456789abcdefghijklmnopqrstuvwxyz", strings.Repeat("clean ", 15), "\"", "\\", "\n\t", "\x00\x1f", "<&>`\x7f", strings.Repeat("\"\x01", 20),
-		"é", "слово ", "漢字", strings.Repeat("漢字", 15), "ก", "한", "🎉", "\U000e0041", "\u0085", "\u2028", "\u2029", "\u2027\u202a", "\u0080\u009f", "\u00ad", "\u200b", "“”…",
+		strings.Repeat("\u3164", 20), "é", "слово ", "漢字", strings.Repeat("漢字", 15), "ก", "한", "🎉", "\U000e0041", "\u0085", "\u2028", "\u2029", "\u2027\u202a", "\u0080\u009f", "\u00ad", "\u200b", "“”…",
 		"\xff", "\x80", "\xe4\xb8", "\xed\xa0\x80", "\xf0\x9f", "\xc2",
 	}
 	dst := make([]byte, 0, 4096)

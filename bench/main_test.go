@@ -31,6 +31,10 @@ func TestTheSameJob(t *testing.T) {
 		if got := r.render(items); !bytes.Equal(got, want) {
 			t.Errorf("%s: encoding/json writes\n%.300s\nenvelope\n%.300s", text.name, got, want)
 		}
+		renderMarkdown(nil, items, unbounded)
+		if n := report.Count(envelope.Included); n != len(items) {
+			t.Errorf("%s: %d items as Markdown", text.name, n)
+		}
 		fitted := render(nil, items, envelope.Budget{})
 		if got := r.fit(items, 8000, 2000); len(got) > 8000 || len(fitted) > 8000 || len(fitted) < len(got)-8 {
 			t.Errorf("%s: %d and %d bytes", text.name, len(got), len(fitted))

@@ -83,8 +83,11 @@ func render(buf []byte, items []envelope.Item, b envelope.Budget) []byte {
 	return out
 }
 
+// markdown shows every memory.
+var markdown = envelope.Markdown{Sections: []envelope.Section{{Limit: envelope.Unlimited}}}
+
 func renderMarkdown(buf []byte, items []envelope.Item, b envelope.Budget) []byte {
-	out, _, err := envelope.Markdown{}.Append(buf[:0], items, b)
+	out, err := markdown.AppendReport(buf[:0], items, b, &report)
 	must(err)
 	return out
 }
