@@ -223,7 +223,6 @@ func TestAppendStringSeams(t *testing.T) {
 		strings.Repeat("\u3164", 20), "é", "слово ", "漢字", strings.Repeat("漢字", 15), "ก", "한", "🎉", "\U000e0041", "\u0085", "\u2028", "\u2029", "\u2027\u202a", "\u0080\u009f", "\u00ad", "\u200b", "“”…",
 		"\xff", "\x80", "\xe4\xb8", "\xed\xa0\x80", "\xf0\x9f", "\xc2",
 	}
-	dst := make([]byte, 0, 4096)
 	for n := range 30_000 {
 		escaper := &escapers[r.IntN(len(escapers))]
 		var b strings.Builder
@@ -236,26 +235,18 @@ func TestAppendStringSeams(t *testing.T) {
 		if r.IntN(2) == 0 {
 			limit = r.IntN(len(whole) + 2)
 		}
-		want, all, valid := slowString(escaper, s, limit)
-		into := dst[: 3 : 3+r.IntN(len(want)+40)]
-		copy(into, "abc")
-		out, read, ok := escaper.appendString(into, s, limit)
-		require.Equal(t, "abc"+want, string(out), "%d %d %q", escaper.escape, limit, s)
-		require.Equal(t, all, read, "%d %d %q", escaper.escape, limit, s)
-		if read < len(s) {
-			require.Equal(t, valid, ok, "%d %d %q", escaper.escape, limit, s)
-		}
+		compareAppend(t, escaper, s, limit, r.IntN(len(whole)+40))
 		if plainText(s) {
 			require.Equal(t, s, whole)
 		}
-		if read == len(s) && s != "" {
+		if utf8.ValidString(s) && s != "" {
 			width, written := escaper.lastBytes(s)
 			last, _, _ := slowString(escaper, s[len(s)-width:], math.MaxInt)
 			require.Len(t, last, written)
 		}
 
 		encoded := strings.NewReplacer("\"", "", "\\", "").Replace(s) // so that EscapeJSON is to do the same to all but the controls
-		want = ""
+		want := ""
 		for _, part := range strings.SplitAfter(encoded, "") {
 			if part[0] >= ' ' && utf8.ValidString(part) {
 				part, _, _ = slowString(escaper, part, math.MaxInt)
@@ -263,6 +254,29 @@ func TestAppendStringSeams(t *testing.T) {
 			want += part
 		}
 		require.Equal(t, want, string(EscapeJSON(nil, []byte(encoded), escaper.escape)), "%d %q", escaper.escape, encoded)
+	}
+}
+
+// TestAppendStringRoom has blocks of all numbers of escapes end where the room does.
+func TestAppendStringRoom(t *testing.T) {
+	for escapes := 1; escapes <= blockBytes; escapes++ {
+		s := strings.Repeat("a", blockBytes-escapes) + strings.Repeat("\x01", escapes) + strings.Repeat("b", 2*blockBytes)
+		for room := 0; room < 600; room += 1 + escapes%3 {
+			compareAppend(t, &escapers[0], s, room, room)
+			compareAppend(t, &escapers[0], s, math.MaxInt, room)
+		}
+	}
+}
+
+// compareAppend compares appendString to a slice with so much spare capacity with the same character by character.
+func compareAppend(t *testing.T, escaper *escaper, s string, limit, spare int) {
+	want, all, valid := slowString(escaper, s, limit)
+	into := append(make([]byte, 0, 3+spare), "abc"...)
+	out, read, ok := escaper.appendString(into, s, limit)
+	require.Equal(t, "abc"+want, string(out), "%d %d %q", escaper.escape, limit, s)
+	require.Equal(t, all, read, "%d %d %q", escaper.escape, limit, s)
+	if read < len(s) {
+		require.Equal(t, valid, ok, "%d %d %q", escaper.escape, limit, s)
 	}
 }
 
