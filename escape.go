@@ -404,12 +404,11 @@ func (t *escaper) copyWide(buf []byte, o int, s string, i int) (int, int) {
 			store64(buf, o, nextLineForm)
 			i, o = i+2, o+unitBytes
 			continue
-		case w&0x80000000 != 0: // it does not stand alone, or is one of four bytes
-			if n := t.plainWide(s[i : i+min(len(s)-i, len(buf)-o)]); n > 0 {
-				copy(buf[o:], s[i:i+n])
-				i, o = i+n, o+n
-				continue
-			}
+		}
+		if n := t.plainWide(s[i : i+min(len(s)-i, len(buf)-o)]); n > 0 {
+			copy(buf[o:], s[i:i+n])
+			i, o = i+n, o+n
+			continue
 		}
 		r, width := utf8.DecodeRuneInString(s[i:])
 		switch {
