@@ -87,8 +87,9 @@ func (m Markdown) AppendReport(dst []byte, items []Item, b Budget, r *Report) ([
 	} else {
 		full = -1
 	}
+	var scratch [headBytes]byte
 	for k := range w.sections {
-		out = w.appendSection(out, &s, k, full)
+		out = w.appendSection(out, &s, k, full, scratch[:])
 	}
 	if s.delivered == 0 {
 		return dst, nil
@@ -370,7 +371,7 @@ const (
 )
 
 // appendSection appends the items of section k.
-func (w *markdownWriter) appendSection(dst []byte, s *selection, k int, full int) []byte {
+func (w *markdownWriter) appendSection(dst []byte, s *selection, k int, full int, scratch []byte) []byte {
 	section := &w.sections[k]
 	limit := bound(section.Limit, s.bounds.items, math.MaxInt)
 	kind, rank, shown := section.kind(), 0, 0
@@ -384,7 +385,7 @@ func (w *markdownWriter) appendSection(dst []byte, s *selection, k int, full int
 		}
 		var o Outcome
 		var n int
-		dst, o, n = w.appendItem(dst, &s.items[i], &c, place{section, shown + 1, rank + 1}, full, &s.bounds)
+		dst, o, n = w.appendItem(dst, &s.items[i], &c, place{section, shown + 1, rank + 1}, full, &s.bounds, scratch)
 		s.settle(i, o, n)
 		if o != Malformed {
 			rank++
@@ -403,7 +404,7 @@ type place struct {
 }
 
 // appendItem appends the item, or as much of it as ends before byte full of the buffer.
-func (w *markdownWriter) appendItem(dst []byte, item *Item, c *citation, p place, full int, b *bounds) ([]byte, Outcome, int) {
+func (w *markdownWriter) appendItem(dst []byte, item *Item, c *citation, p place, full int, b *bounds, scratch []byte) ([]byte, Outcome, int) {
 	start := len(dst)
 	a := allowance{item: b.item, min: b.min, whole: -1, cut: -1}
 	least := 2*len(truncatedLine) + max(len(p.section.Title), 1)
@@ -414,8 +415,7 @@ func (w *markdownWriter) appendItem(dst []byte, item *Item, c *citation, p place
 		}
 	}
 	if full-start > least {
-		var buf [headBytes]byte
-		head := w.appendHead(headSpace(dst, buf[:0], least), c, p)
+		head := w.appendHead(headSpace(dst, scratch, least), c, p)
 		if whole := full - start - len(head); whole > 0 {
 			dst = append(dst, head...)
 			a.whole, a.cut = whole, whole+len("no")-len("yes")
