@@ -10,7 +10,7 @@ import (
 type corpus struct{ name, text string }
 
 // corpora are this project's own documents and sources, and three texts that are generated and say so: Chinese and Russian prose, since the
-// project has none, and a text of nothing but characters that need an escape.
+// project has none, and a text of hardly anything but characters that need an escape.
 func corpora(root string) ([]corpus, error) {
 	read := func(patterns ...string) (string, error) {
 		var b strings.Builder
