@@ -51,6 +51,35 @@ func lowestByte(w uint64) int {
 	return -1
 }
 
+// TestPrefixesOfBlocks has each byte at each place of the second block.
+func TestPrefixesOfBlocks(t *testing.T) {
+	text := []byte(strings.Repeat("a", 3*blockBytes))
+	for at := blockBytes; at < 2*blockBytes; at++ {
+		for c := range 256 {
+			text[at] = byte(c)
+			s := string(text)
+			blocks := len(s)
+			if c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+				blocks = blockBytes
+				require.Equal(t, uint64(1)<<(at-blockBytes), suspectMask(s[blockBytes:])&(2<<(at-blockBytes)-1), "%#x at %d", c, at)
+			} else {
+				require.Zero(t, suspectMask(s[blockBytes:2*blockBytes]))
+			}
+			require.Equal(t, blocks, cleanBlocks(s), "%#x at %d", c, at)
+			printable, ascii := len(s), len(s)
+			if c < ' ' || c > '~' {
+				printable = at
+			}
+			if c >= utf8.RuneSelf {
+				ascii = at / wordBytes * wordBytes
+			}
+			require.Equal(t, printable, printablePrefix(s), "%#x at %d", c, at)
+			require.Equal(t, ascii, asciiPrefix(s), "%#x at %d", c, at)
+		}
+		text[at] = 'a'
+	}
+}
+
 // TestSuspectsMissNone has the byte above be what it may: no byte that has to be told is hidden by a borrow.
 func TestSuspectsMissNone(t *testing.T) {
 	for low := range 256 {
