@@ -252,7 +252,7 @@ func TestAppendStringSeams(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	pieces := []string{
 		"a", "words, ", "0123456789abcdefghijklmnopqrstuvwxyz", strings.Repeat("clean ", 15), "\"", "\\", "\n\t", "\x00\x1f", "<&>`\x7f", strings.Repeat("\"\x01", 20),
-		strings.Repeat("\u3164", 20), "é", "слово ", "漢字", strings.Repeat("漢字", 15), "ก", "한", "🎉", "\U000e0041", "\u0085", "\u2028", "\u2029", "\u2027\u202a", "\u0080\u009f", "\u00ad", "\u200b", "“”…",
+		strings.Repeat("\u3164", 20), "é", "слово ", "漢字", strings.Repeat("漢字", 15), "ก", "한", "🎉", "\U000e0041", "\u0085", "\u2028", "\u2029", "\u2027\u202a", "\u3028\u3029Å\u0105", "\u0080\u009f", "\u00ad", "\u200b", "“”…",
 		"\xff", "\x80", "\xe4\xb8", "\xed\xa0\x80", "\xf0\x9f", "\xc2",
 	}
 	rounds := 100_000
@@ -304,6 +304,11 @@ func TestAppendStringRoom(t *testing.T) {
 		for room := escapes % step; room < 600; room += step {
 			compareAppend(t, &escapers[0], s, room, room)
 			compareAppend(t, &escapers[0], s, math.MaxInt, room)
+		}
+		// A text that ends as early as it may behind a block, and a run as long as it may be.
+		for tail := range 2 * wordBytes {
+			compareAppend(t, &escapers[0], s[:blockReach+tail], math.MaxInt, 4096)
+			compareAppend(t, &escapers[0], "\x01"+strings.Repeat("a", blockBytes-escapes)+strings.Repeat("\x01", escapes-1)+strings.Repeat("b", 2*wordBytes+tail), math.MaxInt, 4096)
 		}
 	}
 }
