@@ -252,7 +252,7 @@ func TestAppendStringSeams(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	pieces := []string{
 		"a", "words, ", "0123456789abcdefghijklmnopqrstuvwxyz", strings.Repeat("clean ", 15), "\"", "\\", "\n\t", "\x00\x1f", "<&>`\x7f", strings.Repeat("\"\x01", 20),
-		strings.Repeat("\u3164", 20), "é", "слово ", "漢字", strings.Repeat("漢字", 15), "ก", "한", "🎉", "\U000e0041", "\u0085", "\u2028", "\u2029", "\u2027\u202a", "\u3028\u3029Å\u0105", "\u0080\u009f", "\u00ad", "\u200b", "“”…",
+		strings.Repeat("\u3164", 20), "é", "слово ", "漢字", strings.Repeat("漢字", 15), "ก", "한", "🎉", "\U000e0041", "\u0085", "\u2028", "\u2029", "\u2027\u202a", "\u3028\u3029Å\u0105", "\u0080", "\u009f", "\uffff", "\U00010000", "\u00ad", "\u200b", "“”…",
 		"\xff", "\x80", "\xe4\xb8", "\xed\xa0\x80", "\xf0\x9f", "\xc2",
 	}
 	rounds := 100_000
