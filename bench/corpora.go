@@ -4,12 +4,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode"
 )
 
 // corpus is a text to render, long enough to be cut to any size.
 type corpus struct{ name, text string }
 
-// corpora are this project's own documents and sources, and three texts that are generated and say so: Chinese and Russian prose, since the
+// corpora are this project's own comments, licence, sources and documents, and three texts that are generated and say so: Chinese and Russian prose, since the
 // project has none, and a text of hardly anything but characters that need an escape.
 func corpora(root string) ([]corpus, error) {
 	read := func(patterns ...string) (string, error) {
@@ -42,13 +43,26 @@ func corpora(root string) ([]corpus, error) {
 		return nil, err
 	}
 	return []corpus{
-		{"ascii", strings.Join(strings.Fields(license), " ")}, // prose in one line
+		{"prose", prose(code)},
+		{"licence", strings.Join(strings.Fields(license), " ")}, // prose in one line
 		{"chinese", chinese()},
 		{"russian", russian()},
 		{"code", code},
 		{"dense", strings.Repeat("\"\\\n\t\x01\u2028\u0085<", 64)},
 		{"mixed", mixed},
 	}, nil
+}
+
+// prose is the comments of the sources that are ASCII, in one line.
+func prose(code string) string {
+	var b strings.Builder
+	for line := range strings.Lines(code) {
+		comment, ok := strings.CutPrefix(line, "// ")
+		if ok && strings.IndexFunc(comment, func(r rune) bool { return r > unicode.MaxASCII }) < 0 {
+			b.WriteString(strings.TrimSpace(comment) + " ")
+		}
+	}
+	return b.String()
 }
 
 // chinese generates prose of the shape of Chinese: words of two to four common characters, a comma or a full stop between clauses, and now and
