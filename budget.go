@@ -11,7 +11,7 @@ const Unlimited = -1
 
 // Budget bounds a rendered text. A field that is 0 has its default and one that is [Unlimited] does not bound; any other
 // negative number is an error. All sizes are bytes of UTF-8: of the text for MaxBytes, of content for the other two. The
-// default wrapper and one citation take 270 to 400 bytes around a content.
+// default wrapper and one citation take some 300 to 400 bytes around a content, more with long identifiers.
 type Budget struct {
 	// MaxBytes bounds the whole text as it is written: wrapper, citations and escapes included. Default 8000.
 	MaxBytes int

@@ -42,7 +42,7 @@ type Item struct {
 	Kind string
 	// Citation says where it is from. It encodes to a JSON object, at most 60 levels deep: a MemoryCitation, an
 	// ArtifactCitation, a json.RawMessage, a struct, a map. A value that encodes to an object of the shape of the first two is
-	// treated as one of them. A raw message keeps the text of its numbers and strings, and loses the white space between them.
+	// treated as one of them. Two items of one kind and citation are duplicates, whatever their contents. A raw message keeps the text of its numbers and strings, and loses the white space between them.
 	Citation any
 	Content  string
 }

@@ -17,7 +17,7 @@ import (
 // RL1.6, Python's str.splitlines). They are escaped whatever the classes.
 type Escape uint8
 
-// The classes, to be combined with |. Any other bit is an error.
+// The classes, to be combined with |. Any other bit is an error to a renderer.
 const (
 	// EscapeControls is U+007F to U+009F, for terminals and logs: U+0084 moves down a line, U+009B starts a control
 	// sequence.

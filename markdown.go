@@ -170,8 +170,8 @@ func (w Wrapper) validateMarkdown() error {
 			return optionError(ErrWrapper, m.field, 0, "a marker of Markdown is not what metadata is made of")
 		}
 	}
-	at := 0
-	for line := range strings.SplitSeq(w.Notice, "\n") {
+	for at := 0; at <= len(w.Notice); {
+		line, _, _ := strings.Cut(w.Notice[at:], "\n")
 		if swallows(line) {
 			return optionError(ErrWrapper, "wrapper.Notice", at, swallowsRule)
 		}

@@ -221,6 +221,38 @@ func TestPlainTriples(t *testing.T) {
 	require.Equal(t, len(clean), plainTriples(clean))
 }
 
+// TestPlainPrefix has each byte at each place of a run of Han, and pieces of all kinds, and compares with one character at a time.
+func TestPlainPrefix(t *testing.T) {
+	slow := func(d *display, s string) int {
+		for i := 0; ; {
+			r, n := utf8.DecodeRuneInString(s[i:])
+			if n == 0 || r == utf8.RuneError && n == 1 || d.hidden(r) || strings.ContainsRune("\n\r\u2028\u2029", r) {
+				return i
+			}
+			i += n
+		}
+	}
+	check := func(s string) {
+		for k := range displays {
+			require.Equal(t, slow(&displays[k], s), displays[k].plainPrefix(s), "%d %q", k, s)
+		}
+	}
+	for _, run := range []string{strings.Repeat("漢", 20), strings.Repeat("한국", 10), "é" + strings.Repeat("字", 20), strings.Repeat("жизнь ", 6)} {
+		text := []byte(run)
+		for at := range text {
+			was := text[at]
+			for c := range 256 {
+				text[at] = byte(c)
+				check(string(text))
+			}
+			text[at] = was
+		}
+	}
+	for r := rune(0x7f); r < 0x3100; r++ {
+		check("words" + string(r) + "more of them")
+	}
+}
+
 func TestFirstInvalid(t *testing.T) {
 	pad := strings.Repeat("a", 70)
 	for _, before := range []string{"", "a", pad, pad + "é", strings.Repeat("é", 40), strings.Repeat("漢", 40), strings.Repeat("🎉", 30), "\u2028" + pad, pad + "a漢é🎉"} {
