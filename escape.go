@@ -82,18 +82,21 @@ func EscapeJSON(dst, encoded []byte, e Escape) []byte {
 }
 
 // wide reports whether r, which is not ASCII, is written as an escape.
-func (e Escape) wide(r rune) bool {
+func (e Escape) wide(r rune) bool { return e.anyWide(r, r) }
+
+// anyWide reports whether one of the characters from first to last, which are not ASCII, is written as an escape.
+func (e Escape) anyWide(first, last rune) bool {
 	switch {
-	case r == '\u0085' || r == '\u2028' || r == '\u2029':
+	case first <= '\u0085' && '\u0085' <= last, first <= '\u2029' && '\u2028' <= last:
 		return true
 	case e == 0:
 		return false
 	case e&EscapeNonASCII != 0:
 		return true
-	case e&EscapeControls != 0 && r <= '\u009f':
+	case e&EscapeControls != 0 && first <= '\u009f':
 		return true
 	}
-	return e&EscapeInvisible != 0 && invisible(r)
+	return e&EscapeInvisible != 0 && anyInvisible(first, last)
 }
 
 // appendEscape appends r as one \uXXXX or as two.
@@ -158,19 +161,13 @@ var escapers = func() (all [allEscapes + 1]escaper) {
 
 // plainRange reports whether t escapes no character from low to high, which are both ASCII or both not.
 func (t *escaper) plainRange(low, high rune) bool {
-	switch {
-	case high < utf8.RuneSelf:
-		for _, packed := range t.ascii[low : high+1] {
-			if packedBytes(packed) != 1 {
-				return false
-			}
+	if high >= utf8.RuneSelf {
+		return !t.escape.anyWide(low, high)
+	}
+	for _, packed := range t.ascii[low : high+1] {
+		if packedBytes(packed) != 1 {
+			return false
 		}
-		return true
-	case low <= '\u0085' && '\u0085' <= high, low <= '\u2029' && '\u2028' <= high,
-		t.escape&EscapeNonASCII != 0,
-		t.escape&EscapeControls != 0 && low <= '\u009f',
-		t.escape&EscapeInvisible != 0 && (overlap(format, low, high) || overlap(ignorable, low, high)):
-		return false
 	}
 	return true
 }
@@ -540,18 +537,20 @@ var plainByte = func() (plain [256]bool) {
 	return plain
 }()
 
-// invisible reports whether r has general category Cf or the property Default_Ignorable_Code_Point. The ranges are
-// written down here, and not taken from package unicode, so that the bytes do not depend on the Go release: they are those of Unicode
-// 15.0, in which the property covers the code points reserved for such characters too. A test compares them with the
-// release at hand.
-func invisible(r rune) bool { return formatCharacter(r) || inRanges(ignorable, r) }
+// anyInvisible reports whether one of the characters from first to last has general category Cf or the property
+// Default_Ignorable_Code_Point. The ranges are written down here, and not taken from package unicode, so that the bytes do not depend on
+// the Go release: they are those of Unicode 15.0, in which the property covers the code points reserved for such characters too. A
+// test compares them with the release at hand.
+func anyInvisible(first, last rune) bool {
+	return anyFormat(first, last) || overlap(ignorable, first, last)
+}
 
-// formatCharacter reports whether r has general category Cf.
-func formatCharacter(r rune) bool {
-	if 0x2070 <= r && r < 0xfeff {
+// anyFormat reports whether one of the characters from first to last has general category Cf.
+func anyFormat(first, last rune) bool {
+	if 0x2070 <= first && last < 0xfeff {
 		return false // most of the world's text
 	}
-	return inRanges(format, r)
+	return overlap(format, first, last)
 }
 
 type runeRange struct{ first, last rune }
@@ -569,8 +568,6 @@ var ignorable = []runeRange{
 	{0x3164, 0x3164}, {0xfe00, 0xfe0f}, {0xffa0, 0xffa0}, {0xfff0, 0xfff8}, {0xe0000, 0xe0000},
 	{0xe0002, 0xe001f}, {0xe0080, 0xe0fff},
 }
-
-func inRanges(ranges []runeRange, r rune) bool { return overlap(ranges, r, r) }
 
 // overlap reports whether one of the ranges has a character from first to last.
 func overlap(ranges []runeRange, first, last rune) bool {

@@ -250,7 +250,7 @@ func titleFault(text string) (at int, rule string) {
 		return bad, "invalid UTF-8"
 	}
 	for i, r := range text {
-		if control(r) || r == '\u2028' || r == '\u2029' || invisible(r) {
+		if control(r) || r == '\u2028' || r == '\u2029' || anyInvisible(r, r) {
 			return i, "a control, format or line-boundary character"
 		}
 	}
@@ -558,18 +558,20 @@ func (d *display) hidden(r rune) bool {
 	if r < utf8.RuneSelf {
 		return !d.plain[r]
 	}
-	return control(r) || formatCharacter(r) || d.invisible && invisible(r)
+	return d.anyHidden(r, r)
+}
+
+// anyHidden reports whether one of the characters from first to last, which are not ASCII, is shown as an escape.
+func (d *display) anyHidden(first, last rune) bool {
+	return first <= '\u009f' || anyFormat(first, last) || d.invisible && overlap(ignorable, first, last)
 }
 
 // shows reports whether no character from low to high, which are both ASCII or both not, is hidden or ends a line.
 func (d *display) shows(low, high rune) bool {
-	switch {
-	case high < utf8.RuneSelf:
+	if high < utf8.RuneSelf {
 		return !slices.Contains(d.plain[low:high+1], false)
-	case low <= '\u009f', low <= '\u2029' && '\u2028' <= high, overlap(format, low, high), d.invisible && overlap(ignorable, low, high):
-		return false
 	}
-	return true
+	return !(low <= '\u2029' && '\u2028' <= high) && !d.anyHidden(low, high)
 }
 
 // piece returns the length of the first thing in s that a cut does not split, what it is of content as displayed, and what it takes
