@@ -45,7 +45,8 @@ func corpora(root string) ([]corpus, error) {
 	return []corpus{
 		{"prose", prose(code)},
 		{"licence", strings.Join(strings.Fields(license), " ")}, // prose in one line
-		{"chinese", chinese()},
+		{"chinese", chinese(false)},
+		{"chinese + latin", chinese(true)},
 		{"russian", russian()},
 		{"code", code},
 		{"dense", strings.Repeat("\"\\\n\t\x01\u2028\u0085<", 64)},
@@ -65,9 +66,9 @@ func prose(code string) string {
 	return b.String()
 }
 
-// chinese generates prose of the shape of Chinese: words of two to four common characters, a comma or a full stop between clauses, and now and
-// then a number or a Latin name.
-func chinese() string {
+// chinese generates prose of the shape of Chinese: words of two to four common characters, a comma or a full stop between clauses and, with
+// latin, now and then a number or a Latin name.
+func chinese(latin bool) string {
 	const common = "的一是了我不人在他有这个上们来到时大地为子中你说生国年着就那和要她出也得里后自以会家可下而过天去能对小多然于心学么之都好看起发当没成只如事把还用第样道想作种开美总从无情己面最女但现前些所同日手又行意动方期它头经长儿回位分爱老因很给名法间斯知世什两次使身者被高已亲其进此话常与活正感"
 	runes := []rune(common)
 	state := uint32(1)
@@ -82,10 +83,11 @@ func chinese() string {
 				b.WriteRune(runes[next(len(runes))])
 			}
 		}
-		switch next(12) {
-		case 0:
+		switch other := next(12); {
+		case !latin:
+		case other == 0:
 			b.WriteString("2024")
-		case 1:
+		case other == 1:
 			b.WriteString("OpenAPI")
 		}
 		b.WriteString([]string{"，", "，", "。", "、"}[next(4)])

@@ -10,7 +10,7 @@ import (
 // draw draws the charts, two in a row, both axes logarithmic: a straight rise of one decade in one is linear growth, a flat line none.
 func draw(charts []chart) []byte {
 	const width, height, left, bottom, top = 460, 300, 60, 50, 40
-	colours := []string{"#4477aa", "#ee6677", "#228833", "#ccbb44", "#aa3377", "#66ccee", "#888888"}
+	colours := []string{"#4477aa", "#ee6677", "#228833", "#ccbb44", "#aa3377", "#66ccee", "#888888", "#ee8866"}
 	rows := (len(charts) + 1) / 2
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="11">`+"\n", 2*width, rows*height+20)
