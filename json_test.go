@@ -183,7 +183,7 @@ func TestJSONBounds(t *testing.T) {
 		outcomes []string
 		bytes    []int
 	}{
-		{"a later, shorter item is tried after one that does not fit", []string{x(900), x(5000), x(30)}, envelope.Budget{MaxBytes: 1500, MinTruncatedBytes: 100}, []string{"included", "too-short", "included"}, []int{900, 0, 30}},
+		{"a later, shorter item is tried after one that does not fit", []string{x(900), x(5000), x(30)}, envelope.Budget{MaxBytes: 1646, MinTruncatedBytes: 100}, []string{"included", "too-short", "included"}, []int{900, 0, 30}},
 		{"the item bound is exact", []string{x(2000), x(2001), x(1999)}, envelope.Budget{}, []string{"included", "truncated", "included"}, []int{2000, 2000, 1999}},
 		{"a multi-byte character at the item bound", []string{strings.Repeat("中", 667)}, envelope.Budget{}, []string{"truncated"}, []int{665*3 + 3}},
 		{"no item bound", []string{x(5000)}, envelope.Budget{MaxItemBytes: envelope.Unlimited}, []string{"included"}, []int{5000}},
@@ -575,7 +575,7 @@ func TestJSONDuplicates(t *testing.T) {
 		{"another scope is another", []envelope.Item{at("", envelope.ArtifactCitation{"t", ref}, "1"), at("", envelope.ArtifactCitation{"s", ref}, "2")}, envelope.Budget{}, []string{"included", "included"}},
 		{"raw text spelt differently is the same", []envelope.Item{at("", json.RawMessage("{\"t\":\"a\u2028A\"}"), "1"), at("", json.RawMessage(`{"t": "a\u2028\u0041"}`), "2")}, envelope.Budget{}, []string{"included", "duplicate"}},
 		{"members in another order are another", []envelope.Item{at("", json.RawMessage(`{"a":1,"b":2}`), "1"), at("", json.RawMessage(`{"b":2,"a":1}`), "2")}, envelope.Budget{}, []string{"included", "included"}},
-		{"one that had no room claims", []envelope.Item{at("", envelope.ArtifactCitation{"", ref}, strings.Repeat("x", 1000)), at("", envelope.ArtifactCitation{"", ref}, "2")}, envelope.Budget{MaxBytes: 400, MinTruncatedBytes: 500}, []string{"too-short", "duplicate"}},
+		{"one that had no room claims", []envelope.Item{at("", envelope.ArtifactCitation{"", ref}, strings.Repeat("x", 1000)), at("", envelope.ArtifactCitation{"", ref}, "2")}, envelope.Budget{MaxBytes: 546, MinTruncatedBytes: 500}, []string{"too-short", "duplicate"}},
 		{"one over the limit claims", []envelope.Item{memory("e", "1"), at("", envelope.ArtifactCitation{"", ref}, "2"), at("", envelope.ArtifactCitation{"", ref}, "3")}, envelope.Budget{MaxItems: 1}, []string{"included", "over-limit", "duplicate"}},
 		{"a malformed one claims nothing", []envelope.Item{at("", envelope.ArtifactCitation{"", ref}, "\xff"), at("", envelope.ArtifactCitation{"", ref}, "2")}, envelope.Budget{}, []string{"malformed", "included"}},
 		{"nor behind the limit", []envelope.Item{memory("e", "1"), at("", envelope.ArtifactCitation{"", ref}, "\xff"), at("", envelope.ArtifactCitation{"", ref}, "2")}, envelope.Budget{MaxItems: 1}, []string{"included", "malformed", "over-limit"}},

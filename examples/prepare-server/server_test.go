@@ -47,7 +47,8 @@ func TestPrepareRequests(t *testing.T) {
 		answer    string // a part of it
 	}{
 		{"an envelope", `{"scope_id":"p","query":"apple?"}`, 200, `"status":"ready","content":"PowerContext prepared`},
-		{"with a budget", `{"scope_id":"p","query":"apple","max_bytes":512}`, 200, `"status":"ready"`},
+		{"with a budget", `{"scope_id":"p","query":"apple","max_bytes":600}`, 200, `"status":"ready"`},
+		{"the smallest, without room", `{"scope_id":"p","query":"apple","max_bytes":512}`, 200, `"status":"empty"`},
 		{"the largest", `{"scope_id":"p","query":"apple","max_bytes":32768}`, 200, `"status":"ready"`},
 		{"nothing found", `{"scope_id":"p","query":"zebra"}`, 200, `"status":"empty","content":null,"content_bytes":0`},
 		{"only operators", `{"scope_id":"p","query":"\"*()^-:"}`, 200, `"status":"empty"`},
