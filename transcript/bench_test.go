@@ -1,6 +1,7 @@
 package transcript_test
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"io"
@@ -27,8 +28,8 @@ var kilobytes = []struct {
 	{"code", transcript.Message{Role: "tool", Content: strings.Repeat("\tif err := run(ctx, \"step\"); err != nil {\n\t\treturn err\n\t}\n", 17)}},
 }
 
-// BenchmarkAppend appends messages of 1 KB, and writes the same bytes to a bare file, in turns: x-bare is how often the one takes as
-// long as the other, each at its fastest.
+// BenchmarkAppend appends messages of 1 KB, and writes the same bytes to a bare file, in turns:
+// x-bare is how often the one takes as long as the other, each at its fastest.
 func BenchmarkAppend(b *testing.B) {
 	for _, k := range kilobytes {
 		b.Run(k.name, func(b *testing.B) {
@@ -115,7 +116,8 @@ func BenchmarkInspect(b *testing.B) {
 	}
 }
 
-// 1 GiB, or with -short and without TRANSCRIPT_GIB=1 a part of it, is read in the memory of its longest line and a little.
+// 1 GiB, or with -short and without TRANSCRIPT_GIB=1 a part of it, is read in the memory of its
+// longest line and a little.
 func TestMemoryIsBoundByTheLongestLine(t *testing.T) {
 	size := int64(96 << 20)
 	switch {
@@ -140,4 +142,11 @@ func TestMemoryIsBoundByTheLongestLine(t *testing.T) {
 		t.Logf("%s: %d MiB read, %d KiB more memory", name, size>>20, grown>>10)
 		assert.Less(t, grown, int64(len(m.Content)+64<<20))
 	}
+}
+
+// newLineScanner is bufio's, for lines of up to 64 MiB.
+func newLineScanner(r io.Reader) *bufio.Scanner {
+	s := bufio.NewScanner(r)
+	s.Buffer(make([]byte, 1<<20), 64<<20)
+	return s
 }

@@ -9,7 +9,7 @@ type File = file
 func (l *Log) Wrap(wrap func(File) File) { l.file = wrap(l.file) }
 
 // Lock takes the lock that a log at path takes.
-func Lock(f *os.File, path string) error { return newLock(f, path).Lock() }
+func Lock(f *os.File, path string) (bool, error) { return newLock(f, path).TryLock() }
 
 // WrapLock puts another lock in the place of the log's own.
 func (l *Log) WrapLock(wrap func(Locker) Locker) { l.lock = wrap(l.lock) }

@@ -14,8 +14,8 @@ import (
 	"github.com/untrusted-context/envelope/transcript"
 )
 
-// FuzzRoundTrip gives an attacker a role, a content and another member: refused for what is wrong with it, or one line that comes back
-// equal, from every reader of this package.
+// FuzzRoundTrip gives an attacker a role, a content and another member: refused for what is
+// wrong with it, or one line that comes back equal, from every reader of this package.
 func FuzzRoundTrip(f *testing.F) {
 	f.Fuzz(func(t *testing.T, role, content, name string, value []byte) {
 		messages := []transcript.Message{
@@ -157,8 +157,8 @@ func damage(rng *rand.Rand, log []marked, kind int) []marked {
 	return insert(at, at, again)
 }
 
-// FuzzDamage damages good logs: the lines that were not touched are all reported, each with its line and offset and bytes, and every other
-// line is a fault, blank, or a record by itself.
+// FuzzDamage damages good logs: the lines that were not touched are all reported, each with its
+// line and offset and bytes, and every other line is a fault, blank, or a record by itself.
 func FuzzDamage(f *testing.F) {
 	for seed := range uint64(60) {
 		f.Add(seed, uint32(seed*2654435761))

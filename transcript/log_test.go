@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -165,7 +166,8 @@ var errSecret = errors.New("secret")
 
 func (failing) MarshalJSON() ([]byte, error) { return nil, errSecret }
 
-// A writer died after each byte of its record. The next record is whole, and so is what stood before; the fragment is reported.
+// A writer died after each byte of its record. The next record is whole, and so is what stood
+// before; the fragment is reported.
 func TestAppendAfterATornLine(t *testing.T) {
 	dead := "{\"role\":\"tool\",\"content\":\"\u2028中\\n{\\\"a\\\":1}\"}"
 	const good = "{\"a\":1}\n"
@@ -214,7 +216,8 @@ func pathOf(t *testing.T, log *transcript.Log) string {
 	return path
 }
 
-// faulty is a file that writes part of the data and fails, or says nothing. What else has an error fails with it.
+// faulty is a file that writes part of the data and fails, or says nothing. What else has an
+// error fails with it.
 type faulty struct {
 	transcript.File
 	most                       int
@@ -260,7 +263,8 @@ func (f *faulty) Truncate(size int64) error {
 	return f.File.Truncate(size)
 }
 
-// A write that fails after any number of bytes is cut back to where the append began, also without a word of its failure.
+// A write that fails after any number of bytes is cut back to where the append began, also
+// without a word of its failure.
 func TestFailedWrite(t *testing.T) {
 	length := len(writeJSON(demo[:2]))
 	for _, before := range []string{"", "{}\n", "{\"torn"} {
@@ -359,7 +363,12 @@ type broken struct {
 	lock, unlock error
 }
 
-func (b *broken) Lock() error { return errors.Join(b.lock, b.Locker.Lock()) }
+func (b *broken) TryLock() (bool, error) {
+	if b.lock != nil {
+		return false, b.lock
+	}
+	return b.Locker.TryLock()
+}
 
 func (b *broken) Unlock() error { return errors.Join(b.unlock, b.Locker.Unlock()) }
 
@@ -429,7 +438,8 @@ func (f ailing) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Whatever else fails, the caller learns of it, and nothing is written that is not known to begin a line.
+// Whatever else fails, the caller learns of it, and nothing is written that is not known to
+// begin a line.
 func TestFilesThatFail(t *testing.T) {
 	const before = "{}\n"
 	broken := errors.New("unplugged")
@@ -511,7 +521,8 @@ func TestConcurrentAppends(t *testing.T) {
 	}
 }
 
-// Every code point: written as encoding/json and the escaper write it, on one line, and read back as it was.
+// Every code point: written as encoding/json and the escaper write it, on one line, and read
+// back as it was.
 func TestEveryCodePoint(t *testing.T) {
 	step := rune(1)
 	if testing.Short() {
@@ -545,7 +556,8 @@ func TestEveryCodePoint(t *testing.T) {
 	}
 }
 
-// Eight bytes are looked at together: each character that has another form stands at each place among them.
+// Eight bytes are looked at together: each character that has another form stands at each place
+// among them.
 func TestEveryPlace(t *testing.T) {
 	special := []string{"\x00", "\x1f", "\n", `"`, `\`, "\u0085", "\u2028", "\u2029"}
 	plain := []string{" ", "!", "#", "[", "]", "\x7f", "\u0084", "\u00a0", "\u2027", "\u202a"}
@@ -568,4 +580,111 @@ func TestEveryPlace(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Another program may empty the file under an open log, as a rotation does.
+func TestAppendAfterTheFileWasEmptied(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	log, err := transcript.Open(path, transcript.Options{})
+	require.NoError(t, err)
+	defer log.Close()
+	require.NoError(t, log.Append(transcript.Message{Role: "a", Content: "1"}))
+	require.NoError(t, os.Truncate(path, 0))
+	require.NoError(t, log.Append(transcript.Message{Role: "a", Content: "2"}))
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, `{"role":"a","content":"2"}`+"\n", string(data))
+}
+
+// Another program cuts the file inside a line, to a size that it had.
+func TestAppendAfterTheFileWasCut(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	log, err := transcript.Open(path, transcript.Options{})
+	require.NoError(t, err)
+	defer log.Close()
+	long := transcript.Message{Role: "a", Content: strings.Repeat("x", 100)}
+	short := transcript.Message{Role: "a", Content: "1"}
+	require.NoError(t, log.Append(long))
+	require.NoError(t, log.Append(short))
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	lengths := []int{len(data) - len(`{"role":"a","content":"1"}`+"\n"), len(`{"role":"a","content":"1"}` + "\n")}
+	require.NoError(t, os.Truncate(path, int64(lengths[0]-lengths[1])))
+	require.NoError(t, log.Append(short))
+	data, err = os.ReadFile(path)
+	require.NoError(t, err)
+	in, err := transcript.Inspect(strings.NewReader(string(data)), transcript.Options{})
+	require.NoError(t, err)
+	assert.Equal(t, 1, in.Records, "%s", data)
+	require.Len(t, in.Faults, 1)
+	assert.Equal(t, transcript.Torn, in.Faults[0].Kind)
+}
+
+// A record's own code may append to the log that it is appended to.
+type appending struct{ log *transcript.Log }
+
+func (a appending) MarshalJSON() ([]byte, error) {
+	return []byte(`{"outer":1}`), a.log.Append(map[string]int{"inner": 1})
+}
+
+func TestAppendFromAnEncodingMethod(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	log, err := transcript.Open(path, transcript.Options{})
+	require.NoError(t, err)
+	defer log.Close()
+	require.NoError(t, log.Append(json.RawMessage(`{"before":1}`)), "there is a buffer now")
+	done := make(chan error, 1)
+	go func() { done <- log.Append(json.RawMessage(`{"first":1}`), appending{log}) }()
+	select {
+	case err := <-done:
+		require.NoError(t, err)
+	case <-time.After(10 * time.Second):
+		t.Fatal("it waits for itself")
+	}
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, "{\"before\":1}\n{\"inner\":1}\n{\"first\":1}\n{\"outer\":1}\n", string(data))
+}
+
+// The file of a conversation is its owner's.
+func TestModeOfANewLog(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("it has no such modes")
+	}
+	path := filepath.Join(t.TempDir(), "log")
+	log, err := transcript.Open(path, transcript.Options{})
+	require.NoError(t, err)
+	require.NoError(t, log.Close())
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o600), info.Mode())
+}
+
+// A log takes what its readers read, and no deeper.
+func TestAppendDepth(t *testing.T) {
+	deep := func(n int) json.RawMessage {
+		return json.RawMessage(strings.Repeat(`{"a":`, n-1) + "{}" + strings.Repeat("}", n-1))
+	}
+	log, err := transcript.Open(filepath.Join(t.TempDir(), "log"), transcript.Options{})
+	require.NoError(t, err)
+	defer log.Close()
+	member := func(n int) transcript.Message {
+		return transcript.Message{Extra: []transcript.Member{{Name: "x", Value: deep(n)}}}
+	}
+	assert.NoError(t, log.Append(deep(10000), member(9999)))
+	assert.ErrorIs(t, log.Append(deep(10001)), envelope.ErrTooDeep)
+	assert.ErrorIs(t, log.Append(member(10000)), envelope.ErrTooDeep)
+}
+
+func TestRecordIsWrittenAsItsObject(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	log, err := transcript.Open(path, transcript.Options{})
+	require.NoError(t, err)
+	defer log.Close()
+	record := transcript.Record{Line: 7, JSON: []byte(`{"a":1}`)}
+	require.NoError(t, log.Append(record, &record, map[string]string{"text": `\ufffd`}))
+	assert.Error(t, log.Append((*transcript.Record)(nil)))
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, "{\"a\":1}\n{\"a\":1}\n{\"text\":\"\\\\ufffd\"}\n", string(data))
 }

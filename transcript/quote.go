@@ -46,8 +46,8 @@ func fromInvalid(s string) string {
 	}
 }
 
-// plainPrefix returns how much of s stands for itself: up to an ASCII character that has another form, or what may be one that
-// the escaper of package envelope escapes.
+// plainPrefix returns how much of s stands for itself: up to an ASCII character that has another
+// form, or what may be one that the escaper of package envelope escapes.
 func plainPrefix(s string) int {
 	i := 0
 	for ; i+8 <= len(s); i += 8 {
@@ -67,7 +67,8 @@ func plainPrefix(s string) int {
 
 const ones = 0x0101010101010101
 
-// zeros has the high bit set of the lowest byte of w that is 0, of none below it, and perhaps of some above.
+// zeros has the high bit set of the lowest byte of w that is 0, of none below it, and perhaps of
+// some above.
 func zeros(w uint64) uint64 { return (w - ones) &^ w }
 
 // The bytes that U+0085, and U+2028 and U+2029, begin with.

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/untrusted-context/envelope"
 	"github.com/untrusted-context/envelope/transcript"
 )
 
@@ -23,8 +24,8 @@ var demo = []transcript.Message{
 	{Role: "user", Content: "继续"},
 }
 
-// A form is a way to write a conversation and to read it back. All but the last are wrong, which is why they are here and not in
-// the package.
+// A form is a way to write a conversation and to read it back. All but the last are wrong, which
+// is why they are here and not in the package.
 type form struct {
 	name  string
 	write func([]transcript.Message) string
@@ -47,7 +48,8 @@ func writeTags(messages []transcript.Message) string {
 	return b.String()
 }
 
-// readTags takes a line <role> for a beginning and a line </end> for an end, and what stands between no two for nothing.
+// readTags takes a line <role> for a beginning and a line </end> for an end, and what stands
+// between no two for nothing.
 func readTags(text string) (messages []transcript.Message) {
 	var open *transcript.Message
 	var lines []string
@@ -83,7 +85,8 @@ func writeWith(head string) func([]transcript.Message) string {
 	}
 }
 
-// readDashes splits where a line begins a message, and takes what stands before the first split for a preamble.
+// readDashes splits where a line begins a message, and takes what stands before the first split
+// for a preamble.
 func readDashes(text string) (messages []transcript.Message) {
 	for _, part := range strings.Split(strings.TrimSuffix(text, "\n"), "\n--- ")[1:] {
 		role, content, _ := strings.Cut(part, " ---\n")
@@ -192,7 +195,8 @@ const lineBoundaries = "\n\v\f\r\x1c\x1d\x1e\u0085\u2028\u2029"
 
 var delimiters = []string{"<user>", "</end>", "--- tool ---", "###", "===== 结果 ====="}
 
-// Four messages, one of them with lines that renderings are delimited by, written and read back in five forms.
+// Four messages, one of them with lines that renderings are delimited by, written and read back
+// in five forms.
 func Example_demonstration() {
 	first := func(i int) string {
 		if i < 0 {
@@ -247,7 +251,7 @@ func Example_demonstration() {
 func TestDocumentationHasTheTable(t *testing.T) {
 	source, err := os.ReadFile("transcript.go")
 	require.NoError(t, err)
-	example, err := os.ReadFile("demo_test.go")
+	example, err := os.ReadFile("transcript_test.go")
 	require.NoError(t, err)
 	_, output, ok := bytes.Cut(example, []byte("	// Output:\n"))
 	require.True(t, ok)
@@ -257,4 +261,48 @@ func TestDocumentationHasTheTable(t *testing.T) {
 		table.WriteString(strings.TrimRight("//	"+strings.TrimPrefix(strings.TrimPrefix(line, "	//"), " "), "\t") + "\n")
 	}
 	assert.Contains(t, string(source), table.String())
+}
+
+func TestUnmarshalLeavesTheReceiver(t *testing.T) {
+	m := transcript.Message{Role: "keep", Content: "keep"}
+	for _, data := range []string{`{"role":1}`, `{"role":"a"}`, `[]`, `{"role":"a","role":"b"}`} {
+		require.Error(t, m.UnmarshalJSON([]byte(data)))
+		assert.Equal(t, transcript.Message{Role: "keep", Content: "keep"}, m)
+	}
+}
+
+func TestCompare(t *testing.T) {
+	a, b, c := transcript.Message{Role: "user", Content: "a"}, transcript.Message{Role: "user", Content: "b"}, transcript.Message{Role: "tool", Content: "a"}
+	list := func(m ...transcript.Message) []transcript.Message { return m }
+	tests := []struct {
+		why       string
+		want, got []transcript.Message
+		c         transcript.Comparison
+	}{
+		{"nothing", nil, nil, transcript.Comparison{0, 0, -1, -1}},
+		{"equal", list(a, b), list(a, b), transcript.Comparison{2, 2, -1, -1}},
+		{"a content", list(a, b), list(a, a), transcript.Comparison{2, 2, -1, 1}},
+		{"a role", list(a, b), list(c, b), transcript.Comparison{2, 2, 0, -1}},
+		{"both, apart", list(a, a, a), list(b, c, a), transcript.Comparison{3, 3, 1, 0}},
+		{"one less", list(a, b), list(a), transcript.Comparison{2, 1, 1, 1}},
+		{"one more", list(a), list(a, b), transcript.Comparison{1, 2, 1, 1}},
+		{"extra members are not compared", list(a), list(transcript.Message{Role: "user", Content: "a", Extra: []transcript.Member{{}}}), transcript.Comparison{1, 1, -1, -1}},
+	}
+	for _, tt := range tests {
+		assert.Equal(t, tt.c, transcript.Compare(tt.want, tt.got), tt.why)
+		assert.Equal(t, tt.c.Want == tt.c.Got && tt.c.Role == -1 && tt.c.Content == -1, tt.c.OK(), tt.why)
+	}
+	got, err := transcript.RoundTrip(demo)
+	require.NoError(t, err)
+	assert.Equal(t, transcript.Comparison{4, 4, -1, -1}, got)
+	_, err = transcript.RoundTrip(list(transcript.Message{Role: "\xff"}))
+	assert.ErrorIs(t, err, envelope.ErrInvalidUTF8)
+	got, err = transcript.RoundTrip(nil)
+	require.NoError(t, err)
+	assert.True(t, got.OK())
+	for _, name := range []string{"TMPDIR", "TMP", "TEMP"} {
+		t.Setenv(name, filepath.Join(t.TempDir(), "no"))
+	}
+	_, err = transcript.RoundTrip(demo)
+	assert.ErrorIs(t, err, os.ErrNotExist, "nowhere to write")
 }

@@ -53,7 +53,8 @@ func fill(log *transcript.Log, args []string) error {
 	return json.NewEncoder(os.Stdout).Encode(r)
 }
 
-// No more fits in the middle of an append: the error is reported, and the file ends at a whole record. With room again, it goes on.
+// No more fits in the middle of an append: the error is reported, and the file ends at a whole
+// record. With room again, it goes on.
 func TestFullDisk(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts processes")

@@ -21,7 +21,8 @@ import (
 	"github.com/untrusted-context/envelope/transcript"
 )
 
-// The test binary is the other processes too: with helperEnv set it does that instead of running tests.
+// The test binary is the other processes too: with helperEnv set it does that instead of running
+// tests.
 const helperEnv = "TRANSCRIPT_TEST_HELPER"
 
 var helpers = map[string]func(log *transcript.Log, args []string) error{
@@ -100,8 +101,8 @@ func (f pieces) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// A writer is killed at random moments, 200 times. After each the log is opened and appended to again: no record that was appended is
-// lost, none is glued, and each fragment is reported.
+// A writer is killed at random moments, 200 times. After each the log is opened and appended to
+// again: no record that was appended is lost, none is glued, and each fragment is reported.
 func TestKilledWriters(t *testing.T) {
 	kills := 200
 	if testing.Short() {
