@@ -83,15 +83,19 @@ const byteOrderMark = "\ufeff"
 const headLength = 8
 
 // encoded reports whether a file that begins with head is in another encoding than UTF-8, or
-// compressed.
+// compressed. It looks at the first line at most, since no reader waits for more.
 func encoded(head []byte) bool {
+	head = head[:min(len(head), headLength)]
+	if end := bytes.IndexByte(head, '\n'); end >= 0 {
+		head = head[:end]
+	}
 	for _, mark := range encodingMarks {
 		if bytes.HasPrefix(head, []byte(mark)) {
 			return true
 		}
 	}
 	// UTF-16 without a mark: the first characters of a log are ASCII, and of each one byte is NUL.
-	return len(head) >= 4 && (alternates(head) || head[0] == 0 && alternates(head[1:]))
+	return len(head) == headLength && (alternates(head) || head[0] == 0 && alternates(head[1:]))
 }
 
 // alternates reports whether b is ASCII and NUL in turns.

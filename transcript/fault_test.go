@@ -1,9 +1,16 @@
 package transcript_test
 
 import (
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -140,6 +147,64 @@ func TestFaultsAtTheEndOfALine(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, found.Faults, 1, tt.line)
 		assert.Equal(t, transcript.Fault{Line: 1, Offset: tt.offset, Kind: tt.kind}, *found.Faults[0], "%q", tt.line)
+	}
+}
+
+// A file in another encoding or compressed is one fault, whatever follows; its beginning alone does
+// not make a log one.
+func TestEncoding(t *testing.T) {
+	encode := func(order binary.AppendByteOrder, text string) string {
+		var b []byte
+		for _, unit := range utf16.Encode([]rune(text)) {
+			b = order.AppendUint16(b, unit)
+		}
+		return string(b)
+	}
+	const log = "{\"role\":\"user\",\"content\":\"中\"}\r\n"
+	var gz bytes.Buffer
+	w := gzip.NewWriter(&gz)
+	_, err := w.Write([]byte(log))
+	require.NoError(t, errors.Join(err, w.Close()))
+	for why, text := range map[string]string{
+		"UTF-16LE as PowerShell's > writes it": encode(binary.LittleEndian, "\ufeff"+log),
+		"UTF-16BE":                             encode(binary.BigEndian, "\ufeff"+log),
+		"UTF-16LE without a mark":              encode(binary.LittleEndian, log),
+		"UTF-16BE without a mark":              encode(binary.BigEndian, log),
+		"UTF-32LE":                             "\xff\xfe\x00\x00{\x00\x00\x00",
+		"UTF-32BE":                             "\x00\x00\xfe\xff\x00\x00\x00{",
+		"gzip":                                 gz.String(),
+		"zstd":                                 "\x28\xb5\x2f\xfd\x04\x00",
+		"a mark alone":                         "\xff\xfe",
+	} {
+		fault := &transcript.Fault{Line: 1, Offset: 0, Kind: transcript.Encoding}
+		want := transcript.Inspection{Faults: []*transcript.Fault{fault}}
+		assert.Equal(t, want, requireAgreement(t, text, transcript.Options{}), why)
+		assert.ErrorContains(t, fault, "line 1: encoding (byte 0): not UTF-8")
+
+		path := filepath.Join(t.TempDir(), "log.jsonl")
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		_, err := transcript.Open(path, transcript.Options{})
+		assert.Equal(t, fault, err, why)
+		// Also when it came to be behind an open log.
+		for _, before := range []string{"", "{}\n{}\n{}\n" + strings.Repeat("{\"a\":1}\n", 100)} {
+			log, read := newLog(t, before, transcript.Options{})
+			if before != "" {
+				require.NoError(t, log.Append(demo[0]))
+			}
+			require.NoError(t, os.WriteFile(pathOf(t, log), []byte(text), 0o600))
+			assert.Equal(t, fault, log.Append(demo[0]), why)
+			assert.Equal(t, text, read())
+		}
+	}
+	for _, text := range []string{
+		"{\x00\x00\x00\x00\x00", "\x00{\x00\x00", "{\x00}\n", "\x00{\x00\xff", "\x00\n\x00k", "\n\xff\xfe", "PK {}", "\xff{}",
+	} {
+		in := requireAgreement(t, text, transcript.Options{})
+		for _, fault := range in.Faults {
+			assert.NotEqual(t, transcript.Encoding, fault.Kind, "%q", text)
+		}
+		log, _ := newLog(t, text, transcript.Options{})
+		assert.NoError(t, log.Append(demo[0]))
 	}
 }
 

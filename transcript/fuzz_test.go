@@ -3,7 +3,9 @@ package transcript_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -157,8 +159,9 @@ func damage(rng *rand.Rand, log []marked, kind int) []marked {
 	return insert(at, at, again)
 }
 
-// FuzzDamage damages good logs: the lines that were not touched are all reported, each with its
-// line and offset and bytes, and every other line is a fault, blank, or a record by itself.
+// FuzzDamage damages good logs. The lines that were not touched are all reported, each with its line
+// and offset and bytes, and every other line is a fault, blank, or a record by itself. Every record
+// that was not touched is recovered, wherever it stands now, unless it could be a value of another.
 func FuzzDamage(f *testing.F) {
 	for seed := range uint64(60) {
 		f.Add(seed, uint32(seed*2654435761))
@@ -222,6 +225,91 @@ func checkDamaged(t *testing.T, log []marked, lines []string) {
 		t.Fatalf("%q: %d of %d reported lines are there", text, accounted, len(got))
 	}
 	requireAgreement(t, string(text), transcript.Options{})
+	checkRecovered(t, log, text, lines)
+}
+
+// checkRecovered returns how many untouched records it found recovered.
+func checkRecovered(t *testing.T, log []marked, text []byte, lines []string) (found int) {
+	recovered := map[int64]string{}
+	for r, err := range transcript.Recover(bytes.NewReader(text), transcript.Options{}) {
+		if fault := (*transcript.Fault)(nil); errors.As(err, &fault) {
+			if fault.Kind == transcript.Encoding {
+				return 0
+			}
+			continue
+		}
+		recovered[r.Offset] = string(r.JSON)
+	}
+	for i, m := range log {
+		if m.line < 0 || i+len(lines[m.line]) > len(log) {
+			continue
+		}
+		end := i + len(lines[m.line])
+		whole := untouched(log[i:end], lines)
+		if whole == "" {
+			continue
+		}
+		if recovered[int64(i)] == whole {
+			found++
+		} else if !ambiguous(text, i, end) {
+			t.Fatalf("%q: the record at byte %d was not touched, and is not recovered", text, i)
+		}
+	}
+	return found
+}
+
+// ambiguous reports whether the record at bytes start to end of a log could be a value of a torn or
+// headless one. It is slow and has nothing of what the package does.
+func ambiguous(text []byte, start, end int) bool {
+	line := 1 + bytes.LastIndexByte(text[:start], '\n')
+	before := text[line:start]
+	if nul := bytes.LastIndexByte(before, 0); nul >= 0 {
+		before = before[nul+1:]
+	}
+	for i, c := range before {
+		if c != '{' && c != '[' {
+			continue
+		}
+		d := json.NewDecoder(io.MultiReader(bytes.NewReader(before[i:]), strings.NewReader("{}")))
+		var err error
+		for err == nil {
+			_, err = d.Token()
+		}
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
+			return true
+		}
+	}
+	if len(bytes.Trim(text[line:start], " \t\r\ufeff")) == 0 {
+		return false
+	}
+	after := bytes.TrimLeft(text[end:], " \t\r")
+	return len(after) > 0 && strings.IndexByte(",]}", after[0]) >= 0
+}
+
+// The seeds alone find many records recovered of faulty lines: the assertion is no empty one.
+func TestDamageIsRecovered(t *testing.T) {
+	found, faulty := 0, 0
+	for seed := range uint64(300) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		log, lines := goodLog(rng)
+		for range 3 {
+			log = damage(rng, log, rng.IntN(7))
+		}
+		var text []byte
+		for _, m := range log {
+			text = append(text, m.b)
+		}
+		found += checkRecovered(t, log, text, lines)
+		in, err := transcript.Inspect(bytes.NewReader(text), transcript.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		faulty += in.Recovered
+	}
+	if found < 500 || faulty < 20 {
+		t.Fatalf("only %d records are untouched, and %d recovered of faulty lines", found, faulty)
+	}
+	t.Log(found, faulty)
 }
 
 // untouched returns the good line that a line still is, byte for byte.
