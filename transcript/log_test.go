@@ -49,6 +49,10 @@ func TestAppend(t *testing.T) {
 		{"a pointer to one", &demo[1], `{"role":"assistant","content":"先读文件"}`},
 		{"boundaries of every reader", transcript.Message{Role: "\u2029", Content: "\n\v\f\r\x1c\x1d\x1e\u0085\u2028\u2029\r\n"}, `{"role":"\u2029","content":"\n\u000b\f\r\u001c\u001d\u001e\u0085\u2028\u2029\r\n"}`},
 		{"neighbours of the escaped", transcript.Message{Content: "\u0084\u0086\u00c2\u2027\u202a“”…—\x7f\ufffd\U0001f642"}, `{"role":"","content":"` + "\u0084\u0086\u00c2\u2027\u202a“”…—\x7f\ufffd\U0001f642" + `"}`},
+		{"parts", parts("a", ` [ {"type":"text", "text":"\u2028\/"} ] `), `{"role":"a","content":[ {"type":"text", "text":"\u2028\/"} ]}`},
+		{"parts over lines, with a raw boundary", parts("a", "[\n 1,\n \"\u2028\"\n]"), `{"role":"a","content":[1,"\u2028"]}`},
+		{"no content", parts("a", "null", transcript.Member{"tool_calls", raw("[]")}), `{"role":"a","content":null,"tool_calls":[]}`},
+		{"empty parts are none", transcript.Message{Role: "a", Content: "x", Parts: raw("")}, `{"role":"a","content":"x"}`},
 		{"HTML and quotes", transcript.Message{Content: `<b>&"\/`}, `{"role":"","content":"<b>&\"\\/"}`},
 		{"extra members", transcript.Message{Role: "a", Content: "b", Extra: []transcript.Member{{"", raw(`null`)}, {"n\n\u2028", raw(" [1.0e5, \"\\u0041\u2028\\/\"]\t")}}}, `{"role":"a","content":"b","":null,"n\n\u2028":[1.0e5, "\u0041\u2028\/"]}`},
 		{"an extra member over lines", transcript.Message{Extra: []transcript.Member{{"x", raw("{\r\n \"a b\" : 1\n}")}}}, `{"role":"","content":"","x":{"a b":1}}`},
@@ -102,6 +106,13 @@ func TestAppendRefuses(t *testing.T) {
 		{"half a character", transcript.Message{Content: "secret\xe4\xb8"}, envelope.ErrInvalidUTF8, "content", 6},
 		{"in a name", extra(transcript.Member{"\xff", one}), envelope.ErrInvalidUTF8, "extra[0].name", 0},
 		{"in a value", extra(transcript.Member{"a", one}, transcript.Member{"b", raw("\"\xff\"")}), envelope.ErrInvalidUTF8, "extra[1].value", 1},
+		{"parts beside a content", transcript.Message{Content: "x", Parts: raw("null")}, envelope.ErrOption, "parts", -1},
+		{"parts that are a string", parts("", ` "secret"`), envelope.ErrOption, "parts", -1},
+		{"parts that are no JSON", parts("", `[secret]`), envelope.ErrSyntax, "parts", 1},
+		{"parts with invalid UTF-8", parts("", "[\"\xff\"]"), envelope.ErrInvalidUTF8, "parts", 2},
+		{"parts with a name twice", parts("", `[{"a":1,"a":2}]`), envelope.ErrDuplicateName, "parts", 8},
+		{"parts too deep", parts("", strings.Repeat("[", 10000)+strings.Repeat("]", 10000)), envelope.ErrTooDeep, "parts", 9999},
+		{"nested maps with invalid UTF-8 29 levels down", nested(29, "x\xff"), envelope.ErrInvalidUTF8, "", -1},
 		{"a second role", extra(transcript.Member{"role", raw(`"secret"`)}), envelope.ErrDuplicateName, "extra[0].name", -1},
 		{"a second content", extra(transcript.Member{"x", one}, transcript.Member{"content", one}), envelope.ErrDuplicateName, "extra[1].name", -1},
 		{"a name twice", extra(transcript.Member{"x", one}, transcript.Member{"x", one}), envelope.ErrDuplicateName, "extra[1].name", -1},
@@ -158,6 +169,14 @@ func TestAppendRefuses(t *testing.T) {
 	assert.ErrorIs(t, err, os.ErrNotExist)
 	_, err = transcript.Open(filepath.Join(t.TempDir(), "log"), transcript.Options{MaxLine: -1})
 	assert.ErrorIs(t, err, envelope.ErrOption)
+}
+
+// nested is a map of maps, levels deep, with text at the bottom.
+func nested(levels int, text string) map[string]any {
+	if levels == 1 {
+		return map[string]any{"a": text}
+	}
+	return map[string]any{"a": nested(levels-1, text)}
 }
 
 type failing struct{}
@@ -618,6 +637,24 @@ func TestAppendAfterTheFileWasCut(t *testing.T) {
 	assert.Equal(t, 1, in.Records, "%s", data)
 	require.Len(t, in.Faults, 1)
 	assert.Equal(t, transcript.Torn, in.Faults[0].Kind)
+}
+
+// Another program empties the file, and dies leaving exactly the old size without the end of its
+// line: the size alone says nothing.
+func TestAppendAfterTheSameSizeTorn(t *testing.T) {
+	for _, torn := range []string{`{"x":"`, `{"a":1}`} {
+		log, read := newLog(t, "", transcript.Options{})
+		require.NoError(t, log.Append(demo[0]))
+		size := len(read())
+		dead := torn + strings.Repeat(" ", size-len(torn))
+		require.NoError(t, os.WriteFile(pathOf(t, log), []byte(dead), 0o600))
+		require.NoError(t, log.Append(demo[1]))
+		assert.Equal(t, dead+"\n"+writeJSON(demo[1:2]), read())
+		// And with the end of the line there is nothing to end.
+		require.NoError(t, os.WriteFile(pathOf(t, log), []byte("{}\n"), 0o600))
+		require.NoError(t, log.Append(demo[0], demo[1]))
+		assert.Equal(t, "{}\n"+writeJSON(demo[:2]), read())
+	}
 }
 
 // A record's own code may append to the log that it is appended to.

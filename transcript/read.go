@@ -139,8 +139,11 @@ func Records(r io.Reader, o Options) iter.Seq2[Record, error] {
 
 func records(r source, o Options) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
+		r.give = true
 		for rec, err := range scan(r, o) {
-			rec.JSON = bytes.Clone(rec.JSON)
+			if len(rec.JSON) < largestBuffer { // a longer one is in memory of its own already
+				rec.JSON = bytes.Clone(rec.JSON)
+			}
 			if !yield(rec.Record, err) {
 				return
 			}
@@ -175,6 +178,7 @@ type source struct {
 	offset  int64 // how many bytes
 	growing bool  // a last line without LF is not finished yet, and is not delivered
 	recover bool  // whole records in faulty lines are delivered too, behind the fault
+	give    bool  // records that are longer than a buffer are the caller's
 }
 
 // scanned is a record with what it was read by, valid until the next.
@@ -193,7 +197,7 @@ func scan(r source, o Options) iter.Seq2[scanned, error] {
 			yield(scanned{}, err)
 			return
 		}
-		l := lines{r: r, most: most, offset: r.offset, growing: r.growing}
+		l := lines{r: r, most: most, offset: r.offset, growing: r.growing, give: r.give}
 		if r.offset == 0 && l.begin() {
 			yield(scanned{}, &Fault{1, 0, Encoding})
 			return
@@ -233,15 +237,20 @@ func scan(r source, o Options) iter.Seq2[scanned, error] {
 	}
 }
 
-// lines reads lines that end in LF, or at the end of r. The buffer grows to hold the longest,
-// but not one that is too long.
+// lines reads lines that end in LF, or at the end of r. A line that is longer than the buffer is
+// collected in pieces and joined when its end is found, so that no more than twice its size is
+// needed; one that is too long is not collected.
 type lines struct {
 	r          io.Reader
 	most       int // how long a line may be
 	growing    bool
+	give       bool // a joined line is the caller's, and not used again
 	buf        []byte
-	start, end int   // buf[start:end] is not delivered yet
-	offset     int64 // of buf[start] in r
+	start, end int      // buf[start:end] is not delivered yet
+	offset     int64    // of buf[start] in r
+	pieces     [][]byte // what stands before buf[start] of a line, full buffers all
+	spare      [][]byte // pieces to be used again
+	joined     []byte
 	err        error // what r ended with
 }
 
@@ -257,30 +266,75 @@ func (l *lines) begin() (otherEncoding bool) {
 	return encoded(l.buf[:l.end])
 }
 
-// next returns a line, valid until the next call, and where it begins; of one that is too long,
-// only that. The error is that of r: io.EOF behind the last line.
+// next returns a line, valid until the next call, and where it begins; of one that is too long, only
+// that. The error is that of r: io.EOF behind the last line.
 func (l *lines) next() (line []byte, offset int64, long bool, err error) {
 	offset = l.offset
 	for searched := 0; ; {
 		unread := l.buf[l.start:l.end]
 		if i := bytes.IndexByte(unread[searched:], '\n'); i >= 0 {
-			line = l.take(searched + i + 1)[:searched+i]
+			line = l.join(l.take(searched + i + 1)[:searched+i])
 			return line, offset, long || len(line) > l.most, nil
 		}
 		searched = len(unread)
-		if long || searched > l.most { // no more of it is kept
+		if long || len(l.pieces)*largestBuffer+searched > l.most { // no more of it is kept
 			long = true
+			l.reuse()
 			l.take(searched)
 			searched = 0
 		}
+		if searched == largestBuffer {
+			l.setAside()
+			searched = 0
+		}
 		if l.err == io.EOF && l.offset+int64(searched) > offset && !l.growing {
-			return l.take(searched), offset, long, nil
+			return l.join(l.take(searched)), offset, long, nil
 		}
 		if l.err != nil {
 			return nil, 0, false, l.err
 		}
 		l.fill()
 	}
+}
+
+// setAside makes a piece of the whole buffer.
+func (l *lines) setAside() {
+	l.pieces = append(l.pieces, l.take(len(l.buf)))
+	if last := len(l.spare) - 1; last >= 0 {
+		l.buf, l.spare = l.spare[last], l.spare[:last]
+	} else {
+		l.buf = make([]byte, largestBuffer)
+	}
+	l.start, l.end = 0, 0
+}
+
+// join returns the line that ends in rest.
+func (l *lines) join(rest []byte) []byte {
+	if len(l.pieces) == 0 {
+		return rest
+	}
+	size := len(l.pieces)*largestBuffer + len(rest)
+	line := l.joined
+	if l.give || cap(line) < size {
+		line = make([]byte, 0, size)
+	}
+	line = line[:0]
+	for _, piece := range l.pieces {
+		line = append(line, piece...)
+	}
+	line = append(line, rest...)
+	l.reuse()
+	if !l.give {
+		l.joined = line
+	}
+	return line
+}
+
+// reuse keeps some of the pieces for the next long line.
+func (l *lines) reuse() {
+	const kept = 8
+	l.spare = append(l.spare, l.pieces[:min(len(l.pieces), max(0, kept-len(l.spare)))]...)
+	l.pieces = nil
 }
 
 // take delivers n bytes.
@@ -291,7 +345,10 @@ func (l *lines) take(n int) []byte {
 	return taken
 }
 
-const leastBuffer = 64 << 10
+const (
+	leastBuffer   = 64 << 10
+	largestBuffer = 1 << 20
+)
 
 // fill reads more of r behind what is not delivered yet.
 func (l *lines) fill() {
@@ -301,7 +358,7 @@ func (l *lines) fill() {
 	}
 	if l.end == len(l.buf) {
 		// One byte more than a line may have tells a line that is too long.
-		size := min(max(2*len(l.buf), leastBuffer), max(l.most+1, leastBuffer))
+		size := min(max(2*len(l.buf), leastBuffer), max(l.most+1, leastBuffer), largestBuffer)
 		grown := make([]byte, size)
 		copy(grown, l.buf[:l.end])
 		l.buf = grown

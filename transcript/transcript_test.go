@@ -286,6 +286,17 @@ func TestCompare(t *testing.T) {
 		{"both, apart", list(a, a, a), list(b, c, a), transcript.Comparison{3, 3, 1, 0}},
 		{"one less", list(a, b), list(a), transcript.Comparison{2, 1, 1, 1}},
 		{"one more", list(a), list(a, b), transcript.Comparison{1, 2, 1, 1}},
+		{"parts", list(parts("a", `[1]`)), list(parts("a", `[1]`)), transcript.Comparison{1, 1, -1, -1}},
+		{"other parts", list(a, parts("a", `[1]`)), list(a, parts("a", `[2]`)), transcript.Comparison{2, 2, -1, 1}},
+		{"parts in another spelling", list(parts("a", `[ {"t":"\u2028<","n":[true,null,{}]}]`)), list(parts("a", "[{\"t\":\"\u2028\\u003c\",\"n\":[true,null,{}]}]")), transcript.Comparison{1, 1, -1, -1}},
+		{"numbers by their text", list(parts("a", `[1.0]`)), list(parts("a", `[1]`)), transcript.Comparison{1, 1, -1, 0}},
+		{"large numbers", list(parts("a", `[9007199254740993]`)), list(parts("a", `[9007199254740992]`)), transcript.Comparison{1, 1, -1, 0}},
+		{"another order", list(parts("a", `{"a":1,"b":2}`)), list(parts("a", `{"b":2,"a":1}`)), transcript.Comparison{1, 1, -1, 0}},
+		{"parts of another length", list(parts("a", `[1]`)), list(parts("a", `[1,2]`)), transcript.Comparison{1, 1, -1, 0}},
+		{"a name for a string", list(parts("a", `{"a":"b"}`)), list(parts("a", `["a","b"]`)), transcript.Comparison{1, 1, -1, 0}},
+		{"null and nothing", list(parts("a", `null`)), list(parts("a", ``)), transcript.Comparison{1, 1, -1, 0}},
+		{"a string and its block", list(a), list(parts("user", `[{"type":"text","text":"a"}]`)), transcript.Comparison{1, 1, -1, 0}},
+		{"parts that are no JSON differ, unless they are the same", list(parts("a", "[\"\xff\"]"), parts("a", `[`)), list(parts("a", "[\"\xfe\"]"), parts("a", `[`)), transcript.Comparison{2, 2, -1, 0}},
 		{"extra members are not compared", list(a), list(transcript.Message{Role: "user", Content: "a", Extra: []transcript.Member{{}}}), transcript.Comparison{1, 1, -1, -1}},
 	}
 	for _, tt := range tests {
@@ -295,6 +306,9 @@ func TestCompare(t *testing.T) {
 	got, err := transcript.RoundTrip(demo)
 	require.NoError(t, err)
 	assert.Equal(t, transcript.Comparison{4, 4, -1, -1}, got)
+	got, err = transcript.RoundTrip(list(parts("user", "[\n{\"text\":\"\u2028\"}]"), parts("assistant", "null")))
+	require.NoError(t, err)
+	assert.Equal(t, transcript.Comparison{2, 2, -1, -1}, got)
 	_, err = transcript.RoundTrip(list(transcript.Message{Role: "\xff"}))
 	assert.ErrorIs(t, err, envelope.ErrInvalidUTF8)
 	got, err = transcript.RoundTrip(nil)
