@@ -11,7 +11,7 @@ import (
 )
 
 // One name stands twice, at any place among few or many, in another spelling too.
-func TestNames(t *testing.T) {
+func TestNameSpellings(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for _, count := range []int{2, fewNames, fewNames + 1, 4 * fewNames, 1000, 3 * manyNames} {
 		names := make([]string, count)
