@@ -117,8 +117,8 @@ func BenchmarkInspect(b *testing.B) {
 	}
 }
 
-// 1 GiB, or without TRANSCRIPT_GIB=1 a part of it, is read in the memory of its longest line and a
-// little.
+// 1 GiB, or without TRANSCRIPT_GIB=1 a part of it, is read in the memory of its longest line and
+// a little.
 func TestMemoryIsBoundByTheLongestLine(t *testing.T) {
 	size := int64(96 << 20)
 	switch {
@@ -176,7 +176,8 @@ func TestMemoryOfManyNames(t *testing.T) {
 	}
 }
 
-// manyNames is an object of about size bytes whose members are as short as they can be told apart.
+// manyNames is an object of about size bytes whose members are as short as they can be told
+// apart.
 func manyNames(size int) []byte {
 	line := append(make([]byte, 0, size+16), '{')
 	for n := uint32(0); len(line) < size; n++ {

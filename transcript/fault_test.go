@@ -150,8 +150,8 @@ func TestFaultsAtTheEndOfALine(t *testing.T) {
 	}
 }
 
-// A file in another encoding or compressed is one fault, whatever follows; its beginning alone does
-// not make a log one.
+// A file in another encoding or compressed is one fault, whatever follows; its beginning alone
+// does not make a log one.
 func TestEncoding(t *testing.T) {
 	encode := func(order binary.AppendByteOrder, text string) string {
 		var b []byte

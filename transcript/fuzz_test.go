@@ -159,9 +159,10 @@ func damage(rng *rand.Rand, log []marked, kind int) []marked {
 	return insert(at, at, again)
 }
 
-// FuzzDamage damages good logs. The lines that were not touched are all reported, each with its line
-// and offset and bytes, and every other line is a fault, blank, or a record by itself. Every record
-// that was not touched is recovered, wherever it stands now, unless it could be a value of another.
+// FuzzDamage damages good logs. The lines that were not touched are all reported, each with its
+// line and offset and bytes, and every other line is a fault, blank, or a record by itself.
+// Every record that was not touched is recovered, wherever it stands now, unless it could be a
+// value of another.
 func FuzzDamage(f *testing.F) {
 	for seed := range uint64(60) {
 		f.Add(seed, uint32(seed*2654435761))
@@ -258,8 +259,8 @@ func checkRecovered(t *testing.T, log []marked, text []byte, lines []string) (fo
 	return found
 }
 
-// ambiguous reports whether the record at bytes start to end of a log could be a value of a torn or
-// headless one. It is slow and has nothing of what the package does.
+// ambiguous reports whether the record at bytes start to end of a log could be a value of a torn
+// or headless one. It is slow and has nothing of what the package does.
 func ambiguous(text []byte, start, end int) bool {
 	line := 1 + bytes.LastIndexByte(text[:start], '\n')
 	before := text[line:start]

@@ -18,8 +18,8 @@ type held struct{ transcript.Locker }
 func (held) TryLock() (bool, error)  { return false, nil }
 func (held) TryRLock() (bool, error) { return false, nil }
 
-// Another program holds the lock and is stopped. Appends of several goroutines end after the time
-// that was asked for, and Close does not wait at all.
+// Another program holds the lock and is stopped. Appends of several goroutines end after the
+// time that was asked for, and Close does not wait at all.
 func TestLockedByAnother(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	holder, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)

@@ -66,6 +66,7 @@ func TestFullDisk(t *testing.T) {
 			if before != "" {
 				require.NoError(t, os.WriteFile(path, []byte(before), 0o600))
 			}
+			along := readAlong(t, path)
 			var r filled
 			readReport(t, helper(t, "fill", path, fmt.Sprint(limit)), &r)
 			assert.Equal(t, filled{Appended: r.Appended, Failed: 2, Full: true}, r)
@@ -78,6 +79,7 @@ func TestFullDisk(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, log.Append(demo[0]))
 			require.NoError(t, log.Close())
+			along.requireWhole() // of an append that was cut back, it has seen nothing
 			if before == "" {
 				checkWhole(t, path, r.Appended+1)
 			}

@@ -269,7 +269,8 @@ func TestDecode(t *testing.T) {
 		}
 		assert.Equal(t, 3, n)
 	}
-	// For a message it is the fault that Messages yields; one within another value keeps its own.
+	// For a message it is the fault that Messages yields; one within another value keeps its
+	// own.
 	log := "{}\n" + `{"pad":"x","m":{"role":"u","content":5},"role":3}`
 	for record, err := range transcript.Records(strings.NewReader(log), transcript.Options{}) {
 		require.NoError(t, err)

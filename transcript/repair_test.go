@@ -110,8 +110,8 @@ func TestRepairOfNothing(t *testing.T) {
 	assert.Zero(t, in)
 }
 
-// requireAgreement holds Inspect, Recover and Repair, and readers that give little at a time, against
-// Records.
+// requireAgreement holds Inspect, Recover and Repair, and readers that give little at a time,
+// against Records.
 func requireAgreement(tb testing.TB, log string, o transcript.Options) transcript.Inspection {
 	var want transcript.Inspection
 	var records []transcript.Record
