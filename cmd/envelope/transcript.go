@@ -40,7 +40,7 @@ func transcripts(args []string, s streams) (int, error) {
 		fmt.Fprintf(&usage, "  %-10s %s\n", c.name, c.does)
 	}
 	if _, err := io.WriteString(s.out, usage.String()); err != nil {
-		return failed, printable(err)
+		return failed, logError(err)
 	}
 	return done, nil
 }
@@ -87,7 +87,7 @@ func checkTranscript(args []string, s streams) (int, error) {
 		}
 		if err != nil {
 			in.clear()
-			return failed, printable(err)
+			return failed, logError(err)
 		}
 	}
 	in.clear()
@@ -96,12 +96,18 @@ func checkTranscript(args []string, s streams) (int, error) {
 		report.count("messages", conversation.messages)
 	}
 	if err := report.end(); err != nil {
-		return failed, printable(err)
+		return failed, logError(err)
 	}
 	if report.faults > 0 {
 		return refused, nil
 	}
 	return done, nil
+}
+
+// logError is an error of package transcript, without the name of the command that is printed before
+// it.
+func logError(err error) error {
+	return printable(errors.New(strings.TrimPrefix(err.Error(), "transcript: ")))
 }
 
 // faultReport writes the faults of a log, each as it comes, and then what was counted.

@@ -12,7 +12,7 @@ import (
 type logInput struct {
 	io.ReadCloser
 	path    string // "" for standard input
-	size    int64 // 0 when that is not known
+	size    int64  // 0 when that is not known
 	read    int64
 	started time.Time
 	shown   time.Time

@@ -34,7 +34,7 @@ func repairTranscript(args []string, s streams) (int, error) {
 	// Its name is none of a log, since a repair that is killed leaves it.
 	temp, err := os.CreateTemp(filepath.Dir(*out), "."+filepath.Base(*out)+".repair-*.tmp")
 	if err != nil {
-		return failed, printable(err)
+		return failed, logError(err)
 	}
 	defer removeOnSignal(temp.Name())()
 	report := newFaultReport(s.out, *asJSON)
@@ -48,10 +48,10 @@ func repairTranscript(args []string, s streams) (int, error) {
 	}
 	_ = os.Remove(temp.Name())
 	if err != nil {
-		return failed, printable(err)
+		return failed, logError(err)
 	}
 	if err := report.end(); err != nil {
-		return failed, printable(err)
+		return failed, logError(err)
 	}
 	return done, nil
 }
@@ -101,7 +101,11 @@ func publish(temp, out string) error {
 	if errors.Is(err, os.ErrExist) {
 		return errExists
 	}
-	// The file system has no links. The name is taken first, by an empty file.
+	return publishWithoutLinks(temp, out)
+}
+
+// publishWithoutLinks takes the name first, by an empty file.
+func publishWithoutLinks(temp, out string) error {
 	f, err := os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {
 		return errExists

@@ -30,7 +30,7 @@ func showTranscript(args []string, s streams) (int, error) {
 	in, err := openLog(f, args, s)
 	if errors.Is(err, flag.ErrHelp) {
 		if _, err := io.WriteString(s.out, showIsOneWay); err != nil {
-			return failed, printable(err)
+			return failed, logError(err)
 		}
 	}
 	if err != nil {
@@ -53,7 +53,7 @@ func showTranscript(args []string, s streams) (int, error) {
 		}
 	}
 	if err = errors.Join(err, view.out.Flush()); err != nil {
-		return failed, printable(err)
+		return failed, logError(err)
 	}
 	return view.status, nil
 }

@@ -2,23 +2,16 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"runtime"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 const (
-	goodLog = `{"role":"user","content":"hi"}` + "\n" + `{"role":"tool","content":"secret"}` + "\n"
-	badLog  = `{"role":"user","content":"hi"}` + "\n" + `{"role":"secret` + "\n\n" + `{"a":1}{"b":2}` + "\r\n" + `{"sum":1}`
+	goodLog   = `{"role":"user","content":"hi"}` + "\n" + `{"role":"tool","content":"secret"}` + "\n"
+	badFaults = "line 2: torn (byte 46)\nline 4: spliced (byte 55)\n"
+	badLog    = `{"role":"user","content":"hi"}` + "\n" + `{"role":"secret` + "\n\n" + `{"a":1}{"b":2}` + "\r\n" + `{"sum":1}`
 )
 
 func TestTranscriptStatus(t *testing.T) {
@@ -73,83 +66,6 @@ func TestTranscriptStatus(t *testing.T) {
 	}
 }
 
-func TestTranscriptRepair(t *testing.T) {
-	dir := t.TempDir()
-	source, out := filepath.Join(dir, "log"), filepath.Join(dir, "out")
-	require.NoError(t, os.WriteFile(source, []byte(badLog), 0o600))
-	status, report, stderr := call("", "transcript", "repair", "-o", out, source)
-	require.Equal(t, done, status, stderr)
-	assert.Equal(t, "line 2: torn (byte 46)\nline 4: spliced (byte 55)\n2 records, 2 faults\n", report)
-	requireFile(t, out, `{"role":"user","content":"hi"}`+"\n"+`{"sum":1}`+"\n")
-	requireFile(t, source, badLog)
-
-	// What exists is never written over: neither the source, by any name, nor another file.
-	link := filepath.Join(dir, "link")
-	names := []string{source, out, filepath.Join(dir, ".", "..", filepath.Base(dir), "log")}
-	if os.Symlink(source, link) == nil {
-		names = append(names, link)
-	}
-	if hard := filepath.Join(dir, "hard"); os.Link(source, hard) == nil {
-		names = append(names, hard)
-	}
-	for _, name := range names {
-		status, report, stderr = call("", "transcript", "repair", source, "-o", name)
-		assert.Equal(t, failed, status)
-		assert.Empty(t, report)
-		assert.Contains(t, stderr, "exists")
-	}
-	requireFile(t, source, badLog)
-
-	// What cannot be read to its end leaves nothing.
-	half := filepath.Join(dir, "half")
-	var e bytes.Buffer
-	status = run([]string{"transcript", "repair", "-o", half}, streams{failingReader{}, fullDisk{}, &e})
-	assert.Equal(t, failed, status)
-	assert.Contains(t, e.String(), "broken pipe")
-	status, _, _ = call(goodLog, "transcript", "repair", "-o", filepath.Join(dir, "no", "such"))
-	assert.Equal(t, failed, status)
-	status, report, _ = call(goodLog, "transcript", "repair", "-json", "-o", half)
-	assert.Equal(t, done, status)
-	assert.True(t, json.Valid([]byte(report)))
-	requireFile(t, half, goodLog)
-	left, err := filepath.Glob(filepath.Join(dir, ".repair-*"))
-	require.NoError(t, err)
-	assert.Empty(t, left)
-}
-
-// A repair that is told to end leaves nothing.
-func TestTranscriptRepairTold(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("has no signals")
-	}
-	binary := build(t)
-	dir := t.TempDir()
-	left := func() []string {
-		names, err := filepath.Glob(filepath.Join(dir, "*"))
-		require.NoError(t, err)
-		return names
-	}
-	for _, told := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
-		command := exec.Command(binary, "transcript", "repair", "-o", filepath.Join(dir, "out"))
-		in, err := command.StdinPipe()
-		require.NoError(t, err)
-		require.NoError(t, command.Start())
-		_, err = in.Write([]byte(goodLog))
-		require.NoError(t, err)
-		require.Eventually(t, func() bool { return len(left()) == 1 }, 10*time.Second, time.Millisecond)
-		time.Sleep(50 * time.Millisecond) // from the file to the handler
-		require.NoError(t, command.Process.Signal(told))
-		require.Error(t, command.Wait(), "%v", told)
-		assert.Empty(t, left(), "%v", told)
-	}
-}
-
-func requireFile(t *testing.T, name, want string) {
-	data, err := os.ReadFile(name)
-	require.NoError(t, err)
-	require.Equal(t, want, string(data))
-}
-
 func TestTranscriptOutputFails(t *testing.T) {
 	for _, args := range []string{"check", "check -json", "show"} {
 		var e bytes.Buffer
@@ -160,27 +76,3 @@ func TestTranscriptOutputFails(t *testing.T) {
 		assert.Contains(t, e.String(), "broken pipe")
 	}
 }
-
-// Where reading takes more than a second, a line says how far it is, and is gone in the end.
-func TestTranscriptProgress(t *testing.T) {
-	var e bytes.Buffer
-	in := &logInput{ReadCloser: nopCloser{strings.NewReader(strings.Repeat("x", 3<<20))}, size: 5 << 20, started: time.Now(), to: &e}
-	p := make([]byte, 1<<20)
-	_, err := in.Read(p)
-	require.NoError(t, err)
-	assert.Empty(t, e.String(), "not in the first second")
-	in.started = in.started.Add(-2 * time.Second)
-	for range 2 {
-		_, err = in.Read(p)
-		require.NoError(t, err)
-	}
-	assert.Equal(t, "2 of 5 MiB read", e.String(), "not with every read")
-	in.clear()
-	in.clear()
-	assert.Equal(t, "2 of 5 MiB read\r"+strings.Repeat(" ", 15)+"\r", e.String())
-	assert.False(t, terminal(&e))
-}
-
-type nopCloser struct{ *strings.Reader }
-
-func (nopCloser) Close() error { return nil }
