@@ -156,8 +156,10 @@ func (t turn) item(typ string) error {
 		return nil // a tool that the vendor runs, or one whose results name their call otherwise
 	case strings.HasSuffix(typ, "_output"):
 		return t.result(items, id, 0)
+	case strings.HasSuffix(typ, "_call"), typ == "program":
+		return t.call(items, id, 0)
 	}
-	return t.call(items, id, 0)
+	return nil
 }
 
 // isItem reports whether a record without a role is a part of a conversation in the responses

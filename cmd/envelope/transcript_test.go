@@ -2,10 +2,17 @@ package main
 
 import (
 	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 const (
@@ -75,4 +82,54 @@ func TestTranscriptOutputFails(t *testing.T) {
 		assert.Equal(t, failed, run(append([]string{"transcript"}, strings.Fields(args)...), streams{failingReader{}, &e, &e}))
 		assert.Contains(t, e.String(), "broken pipe")
 	}
+}
+
+// A log of nothing but faults takes no memory for them.
+func TestTranscriptMemory(t *testing.T) {
+	if runtime.GOOS != "linux" || testing.Short() {
+		t.Skip("it measures a process by what Linux says of it")
+	}
+	binary := build(t)
+	dir := t.TempDir()
+	large, small := filepath.Join(dir, "large"), filepath.Join(dir, "small")
+	require.NoError(t, os.WriteFile(large, bytes.Repeat([]byte("x\n"), 16<<20), 0o600))
+	require.NoError(t, os.WriteFile(small, bytes.Repeat([]byte("x\n"), 2<<20), 0o600))
+	for _, args := range [][]string{
+		{"check", large},
+		{"check", "-json", small},
+		{"check", "-messages", small},
+		{"repair", "-o", filepath.Join(dir, "out"), small},
+		{"show", small},
+	} {
+		command := exec.Command(binary, append([]string{"transcript"}, args...)...)
+		require.NoError(t, command.Start())
+		ended := make(chan error, 1)
+		go func() { ended <- command.Wait() }()
+		most := 0
+		for running := true; running; {
+			most = max(most, mostMemory(command.Process.Pid))
+			select {
+			case err := <-ended:
+				require.Error(t, err, "%v", args)
+				running = false
+			case <-time.After(5 * time.Millisecond):
+			}
+		}
+		t.Log(args[0], most>>10, "MiB")
+		assert.NotZero(t, most)
+		assert.Less(t, most, 64<<10, "%v", args)
+	}
+}
+
+// mostMemory is the largest size that a process had so far in memory, in KiB; 0 when it is gone. The
+// system's account at its end would begin with that of the process that started it.
+func mostMemory(pid int) (size int) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	if _, line, found := strings.Cut(string(status), "VmHWM:"); found {
+		_, _ = fmt.Sscan(line, &size)
+	}
+	return size
 }
