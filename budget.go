@@ -23,8 +23,8 @@ type Budget struct {
 	// decoded content for JSON, the displayed body for Markdown. Default 2000.
 	MaxItemBytes int
 	// MinTruncatedBytes is the minimum length of a truncated content, measured likewise. An item
-	// that would be cut shorter is left out; with a MaxItemBytes below it, every item that is longer
-	// than that. Default 64; Unlimited is no minimum.
+	// that would be cut shorter is left out; with a MaxItemBytes below it, every item that is
+	// longer than that. Default 64; Unlimited is no minimum.
 	MinTruncatedBytes int
 }
 
@@ -126,8 +126,8 @@ type allowance struct {
 	room, roomCut int // bytes written: for a content delivered whole, and for one with its ellipsis
 }
 
-// meter knows what content costs in one rendering. Size is bytes of content, as the item bounds count
-// it; room is bytes written, before markers are broken.
+// meter knows what content costs in one rendering. Size is bytes of content, as the item bounds
+// count it; room is bytes written, before markers are broken.
 type meter interface {
 	// fill appends as much of s as has at most size bytes of content and takes at most room bytes
 	// written. It returns how much of s that is and its size; when that is not all, valid says
@@ -152,9 +152,10 @@ type trimmed struct {
 	invalid int     // of a Malformed content the first byte at fault
 }
 
-// trim appends content, or the longest prefix of it that the allowance has room for and an ellipsis,
-// with every marker in it broken. What an ellipsis stands for is longer than the ellipsis. It reads
-// no more of content than could be delivered, and leaves dst as it was when nothing is.
+// trim appends content, or the longest prefix of it that the allowance has room for and an
+// ellipsis, with every marker in it broken. What an ellipsis stands for is longer than the
+// ellipsis. It reads no more of content than could be delivered, and leaves dst as it was when
+// nothing is.
 //
 // It is generic because a call through an interface would make every caller's buffer escape to the
 // heap.

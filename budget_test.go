@@ -12,7 +12,8 @@ import (
 	"github.com/untrusted-context/envelope"
 )
 
-// Over every budget from 1 to 2000, no cut content is shorter than the minimum, and one more character would not fit.
+// Over every budget from 1 to 2000, no cut content is shorter than the minimum, and one more
+// character would not fit.
 func TestJSONBudgetSweep(t *testing.T) {
 	contents := map[string]string{
 		"ascii":    strings.Repeat("abcdefghij", 300),
@@ -128,7 +129,8 @@ func TestJSONLooksAt64KiB(t *testing.T) {
 	}
 }
 
-// What an ellipsis stands for is longer than the ellipsis, so that a cut content is always shorter than its source.
+// What an ellipsis stands for is longer than the ellipsis, so that a cut content is always
+// shorter than its source.
 func TestJSONEllipsisStandsForMore(t *testing.T) {
 	for content, want := range map[string]string{"abc": "no-room", "abcd": "too-short", "abcde": "a…", "abcdef": "ab…", "a中文": "a…", "\x01\x01\x01\x01\x01": "\x01…", "a\x01": "too-short"} {
 		items := []envelope.Item{memory("e", content)}

@@ -13,14 +13,16 @@ import (
 	"github.com/untrusted-context/envelope/internal/strictjson"
 )
 
-// ArtifactRef names one revision of a stored artifact. Any family and revision will do; an artifact id is needed.
+// ArtifactRef names one revision of a stored artifact. Any family and revision will do; an
+// artifact id is needed.
 type ArtifactRef struct {
 	Family     string `json:"family"`
 	ArtifactID string `json:"artifact_id"`
 	Revision   int64  `json:"revision"`
 }
 
-// MemoryCitation names one version of an entry of a memory. Without a Scope it is local: it belongs to the renderer's scope.
+// MemoryCitation names one version of an entry of a memory. Without a Scope it is local: it
+// belongs to the renderer's scope.
 type MemoryCitation struct {
 	Scope          string
 	Memory         ArtifactRef
@@ -28,7 +30,8 @@ type MemoryCitation struct {
 	EntryVersionID string
 }
 
-// ArtifactCitation names a whole artifact. Without a Scope it is local: it belongs to the renderer's scope.
+// ArtifactCitation names a whole artifact. Without a Scope it is local: it belongs to the
+// renderer's scope.
 type ArtifactCitation struct {
 	Scope    string
 	Artifact ArtifactRef
@@ -72,7 +75,8 @@ const (
 	objectForm
 )
 
-// resolve makes c, which is zero, what v cites, seen from a renderer's scope. What lacks an id is not checked further.
+// resolve makes c, which is zero, what v cites, seen from a renderer's scope. What lacks an id is
+// not checked further.
 func (c *citation) resolve(v any, scope string) *Error {
 	if !c.take(v) {
 		var err *Error
@@ -93,7 +97,8 @@ func (c *citation) resolve(v any, scope string) *Error {
 	return nil
 }
 
-// take makes c, which is zero, what v cites if that is nil or of a type of this package, and reports whether it is.
+// take makes c, which is zero, what v cites if that is nil or of a type of this package, and
+// reports whether it is.
 func (c *citation) take(v any) bool {
 	switch v := v.(type) {
 	case nil:
@@ -153,8 +158,8 @@ func (c *citation) equal(d *citation) bool {
 		bytes.Equal(c.key, d.key)
 }
 
-// hash mixes what equal compares. Every part of it goes through the seeded hash, the revision too: an item's author must not be able to
-// choose citations that collide.
+// hash mixes what equal compares. Every part of it goes through the seeded hash, the revision
+// too: an item's author must not be able to choose citations that collide.
 func (c *citation) hash(kind string) uint64 {
 	const odd = 0x9e3779b97f4a7c15
 	var revision [9]byte
@@ -226,8 +231,8 @@ func (c *citation) leastBytes() int {
 	return len(c.object) + len(c.scope) + len(c.ref.Family) + len(c.ref.ArtifactID) + len(c.entry) + len(c.version)
 }
 
-// objectCitation encodes a citation of any other type. One that has the shape of this package's types is read as
-// that.
+// objectCitation encodes a citation of any other type. One that has the shape of this package's
+// types is read as that.
 func objectCitation(v any) (citation, *Error) {
 	c := citation{form: objectForm}
 	if pointer, _ := v.(*json.RawMessage); pointer != nil {
@@ -259,8 +264,8 @@ func objectCitation(v any) (citation, *Error) {
 	c.key = appendCompact(make([]byte, 0, end-start), raw[start:end], lineQuoter)
 	c.object = c.key
 	if spelt {
-		// A raw message keeps its spelling. The strings of other values are spelt by this package, whatever the encoding/json of the day
-		// would choose.
+		// A raw message keeps its spelling. The strings of other values are spelt by this
+		// package, whatever the encoding/json of the day would choose.
 		c.object = appendCompact(make([]byte, 0, end-start), raw[start:end], nil)
 	}
 	if own, ok := shaped(c.key); ok {
@@ -282,8 +287,8 @@ var syntaxErrors = [...]error{
 	strictjson.TooDeep:       ErrTooDeep,
 }
 
-// appendCompact appends a strict value without white space between its tokens and with its strings as t writes them, or as they are
-// spelt when t is nil.
+// appendCompact appends a strict value without white space between its tokens and with its
+// strings as t writes them, or as they are spelt when t is nil.
 func appendCompact(dst, value []byte, t *quote.Escaper) []byte {
 	for i := 0; i < len(value); {
 		c := value[i]
@@ -305,8 +310,9 @@ func appendCompact(dst, value []byte, t *quote.Escaper) []byte {
 	return dst
 }
 
-// shaped reads a strict, compact object that has one of the four shapes of this package's types, in any order of members.
-// Where an id is absent or null the shape still counts, and the citation lacks it.
+// shaped reads a strict, compact object that has one of the four shapes of this package's types,
+// in any order of members. Where an id is absent or null the shape still counts, and the citation
+// lacks it.
 func shaped(object []byte) (c citation, ok bool) {
 	var r shapeReader
 	for name, value := range members(object) {

@@ -13,7 +13,8 @@ import (
 	"github.com/untrusted-context/envelope"
 )
 
-// A citation by itself is the JSON that it is in a rendering without a scope, and says which part of it is no text.
+// A citation by itself is the JSON that it is in a rendering without a scope, and says which part
+// of it is no text.
 func TestCitationMarshalJSON(t *testing.T) {
 	ref := envelope.ArtifactRef{Family: "f", ArtifactID: "a\u2028<", Revision: -1}
 	bad := envelope.ArtifactRef{Family: "f", ArtifactID: "中\xff", Revision: 1}
@@ -51,7 +52,8 @@ func TestCitationMarshalJSON(t *testing.T) {
 	}
 }
 
-// What is not quite one of this package's shapes is somebody else's object, and is written as it is.
+// What is not quite one of this package's shapes is somebody else's object, and is written as it
+// is.
 func TestCitationsOfNearlyTheShape(t *testing.T) {
 	for _, raw := range []string{
 		`{"artifact_ref":{"family":"f","artifact_id":"a","revision":1,"x":1}}`,
@@ -215,7 +217,8 @@ func sameJSON(t *testing.T, a, b []byte) bool {
 	return normal(a) == normal(b)
 }
 
-// FuzzJSONCitation gives an attacker a raw citation: it is refused, or stands in the text as the same value.
+// FuzzJSONCitation gives an attacker a raw citation: it is refused, or stands in the text as the
+// same value.
 func FuzzJSONCitation(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte, options uint8) {
 		j := envelope.JSON{Escape: envelope.Escape(options & 15)}

@@ -1,29 +1,35 @@
-// Package envelope renders untrusted context (recalled memories, retrieved passages, tool results) into one bounded,
-// delimited text for a model prompt, so that nothing inside it can pass for its outside.
+// Package envelope renders untrusted context (recalled memories, retrieved passages, tool
+// results) into one bounded, delimited text for a model prompt, so that nothing inside it can
+// pass for its outside.
 //
-// Whoever wrote the content is taken for an attacker who knows this package: who writes the markers, line boundaries of any
-// alphabet, quotes, control sequences, other people's formats. What holds is that
+// Whoever wrote the content is taken for an attacker who knows this package: who writes the
+// markers, line boundaries of any alphabet, quotes, control sequences, other people's formats.
+// What holds is that
 //
-//   - the text has one line equal to each marker, for every line reader that decodes UTF-8, and the characters of each marker
-//     stand in it once only;
-//   - between the markers is one line of JSON, and decoding it gives back each content that is reported as [Included], byte
-//     for byte, and of each that is [Truncated] the longest prefix that fits, and an ellipsis;
-//   - the text is never longer than its [Budget], and each item has an [Outcome]: nothing is dropped in silence.
+//   - the text has one line equal to each marker, for every line reader that decodes UTF-8, and
+//     the characters of each marker stand in it once only;
+//   - between the markers is one line of JSON, and decoding it gives back each content that is
+//     reported as [Included], byte for byte, and of each that is [Truncated] the longest prefix
+//     that fits, and an ellipsis;
+//   - the text is never longer than its [Budget], and each item has an [Outcome]: nothing is
+//     dropped in silence.
 //
-// What is not promised: that a model does not obey what it reads inside. An envelope tells a model, and every program on
-// the way, where the untrusted text begins and ends. It is no filter for what the text says.
+// What is not promised: that a model does not obey what it reads inside. An envelope tells a
+// model, and every program on the way, where the untrusted text begins and ends. It is no filter
+// for what the text says.
 //
 // Start with [JSON.Render], or with [JSON.Append] to write into a buffer of your own:
 //
 //	prepared, err := envelope.JSON{}.Render(items, envelope.Budget{})
 //
-// [Markdown] renders the same items for reading. It keeps the first and the third of these promises; its bodies are a display form, and
-// there is no Open for it: rendered text is for reading, and a program that read messages or items back from it would read
-// whatever an item wrote that looks like one. What has to come back is stored as objects: in an envelope, or with package
-// transcript.
+// [Markdown] renders the same items for reading. It keeps the first and the third of these
+// promises; its bodies are a display form, and there is no Open for it: rendered text is for
+// reading, and a program that read messages or items back from it would read whatever an item
+// wrote that looks like one. What has to come back is stored as objects: in an envelope, or with
+// package transcript.
 //
-// The zero values are ready to use and the safe choice. Values of the types of this package may be used by several
-// goroutines at once, as long as none of them changes them.
+// The zero values are ready to use and the safe choice. Values of the types of this package may
+// be used by several goroutines at once, as long as none of them changes them.
 package envelope
 
 import "github.com/untrusted-context/envelope/internal/quote"
@@ -32,20 +38,24 @@ import "github.com/untrusted-context/envelope/internal/quote"
 type Item struct {
 	// Kind says what it is: "memory", "experience". "" is "memory".
 	Kind string
-	// Citation says where it is from. It encodes to a JSON object, at most 60 levels deep: a MemoryCitation, an
-	// ArtifactCitation, a json.RawMessage, a struct, a map. A value that encodes to an object of the shape of the first two is
-	// treated as one of them. Two items of one kind and citation are duplicates, whatever their contents. A raw message keeps the text of its numbers and strings, and loses the white space between them.
+	// Citation says where it is from. It encodes to a JSON object, at most 60 levels deep: a
+	// MemoryCitation, an ArtifactCitation, a json.RawMessage, a struct, a map. A value that
+	// encodes to an object of the shape of the first two is treated as one of them. Two items of
+	// one kind and citation are duplicates, whatever their contents. A raw message keeps the text
+	// of its numbers and strings, and loses the white space between them.
 	Citation any
 	Content  string
 }
 
-// JSON renders items as an envelope around one line of JSON: notice, blank line, BEGIN line, JSON line, END line, LF between
-// them and none after the last. The line is, without white space and in this order,
+// JSON renders items as an envelope around one line of JSON: notice, blank line, BEGIN line, JSON
+// line, END line, LF between them and none after the last. The line is, without white space and
+// in this order,
 //
 //	{"trust":"untrusted_history","items":[{"citation":{…},"content":"…","truncated":false,"kind":"…"},…]}
 //
-// where the kind is left out for a memory. The citations of this package's types have one of four shapes, by whether they are
-// local or belong to another scope than the renderer's; REF is {"family":"…","artifact_id":"…","revision":1}:
+// where the kind is left out for a memory. The citations of this package's types have one of four
+// shapes, by whether they are local or belong to another scope than the renderer's; REF is
+// {"family":"…","artifact_id":"…","revision":1}:
 //
 //	{"memory_ref":REF,"entry_id":"…","entry_version_id":"…"}
 //	{"memory":{"scope_id":"…","artifact":REF},"entry_id":"…","entry_version_id":"…"}
@@ -54,34 +64,35 @@ type Item struct {
 //
 // The bytes depend on the input alone, not on the Go release or its experiments.
 type JSON struct {
-	// Wrapper is the text around the line. Zero is PowerContextV1; a wrapper that is set in part is an error.
+	// Wrapper is the text around the line. Zero is PowerContextV1; a wrapper that is set in part
+	// is an error.
 	Wrapper Wrapper
 	// Trust is the label of the whole. "" is "untrusted_history"; invalid UTF-8 is an error.
 	Trust string
-	// Scope is the scope of the reader: citations in it are written without it, and are the same as local ones. Invalid
-	// UTF-8 is an error.
+	// Scope is the scope of the reader: citations in it are written without it, and are the same
+	// as local ones. Invalid UTF-8 is an error.
 	Scope string
 	// Escape adds classes of characters to the line boundaries, which are escaped in any case.
 	Escape Escape
 }
 
 // Append appends to dst the envelope of the items that b has room for, taken in input order, and
-// reports on each item. One that does not fit does not stop the next. When nothing can be delivered,
-// Append returns dst as it was given, and no error.
+// reports on each item. One that does not fit does not stop the next. When nothing can be
+// delivered, Append returns dst as it was given, and no error.
 //
-// The error is an *[Error] about an option or the budget; dst is then returned as it was given, with
-// an empty report. Faults of items are in the report and never fail the call. Append may write to the
-// spare capacity of dst whatever it returns. With typed citations and capacity for the text it
-// allocates once for up to 16 items, for the report, and twice for more (unless what is written of
-// one citation passes a kilobyte where the budget is nearly full).
+// The error is an *[Error] about an option or the budget; dst is then returned as it was given,
+// with an empty report. Faults of items are in the report and never fail the call. Append may
+// write to the spare capacity of dst whatever it returns. With typed citations and capacity for
+// the text it allocates once for up to 16 items, for the report, and twice for more (unless what
+// is written of one citation passes a kilobyte where the budget is nearly full).
 func (j JSON) Append(dst []byte, items []Item, b Budget) ([]byte, Report, error) {
 	var r Report
 	dst, err := j.AppendReport(dst, items, b, &r)
 	return dst, r, err
 }
 
-// AppendReport is [JSON.Append] for a caller who renders often: it fills r, and reuses the memory of
-// r.Items to its capacity, so that in the end nothing is allocated for up to 16 items.
+// AppendReport is [JSON.Append] for a caller who renders often: it fills r, and reuses the memory
+// of r.Items to its capacity, so that in the end nothing is allocated for up to 16 items.
 func (j JSON) AppendReport(dst []byte, items []Item, b Budget, r *Report) ([]byte, error) {
 	*r = Report{Items: r.Items[:0]}
 	w, err := j.writer()

@@ -5,7 +5,8 @@ import (
 	"strconv"
 )
 
-// What can be wrong. Every error of this package is an *[Error] that wraps one of these or a [Reason].
+// What can be wrong. Every error of this package is an *[Error] that wraps one of these or a
+// [Reason].
 var (
 	ErrBudget  = errors.New("illegal budget: a bound is positive, 0 for its default, or -1 for none")
 	ErrWrapper = errors.New("illegal wrapper")
@@ -19,8 +20,10 @@ var (
 	ErrTooDeep       = errors.New("nested too deeply")
 	ErrBlank         = errors.New("blank")
 	ErrMissing       = errors.New("missing or blank")
+	ErrDecode        = errors.New("does not decode into the value given")
 
-	ErrFrame         = errors.New("the notice, a marker or the space between them is not as written")
+	ErrFrame         = errors.New("the frame is not as written")
+	ErrNotice        = errors.New("the notice before the markers is another one")
 	ErrMarker        = errors.New("a marker stands where it must not")
 	ErrLineBoundary  = errors.New("a character that some reader takes for the end of a line")
 	ErrHidden        = errors.New("a character that the renderer shows as an escape")
@@ -30,14 +33,18 @@ var (
 	ErrNotCanonical  = errors.New("not the bytes that the renderer writes")
 )
 
-// Error says what is wrong and where. Its message never holds content, a citation or a marker, so it may be logged
-// as it is. What [errors.As] finds below the sentinel may be an error of other code, such as one that a citation's own MarshalJSON
-// returned, and makes no such promise.
+// Error says what is wrong and where. Its message never holds content, a citation or a marker, so
+// it may be logged as it is. What [errors.As] finds below the sentinel may be an error of other
+// code, such as one that a citation's own MarshalJSON returned, and makes no such promise.
 type Error struct {
-	Err    error  // what: one of this package's Err… values, or a Reason
-	Item   int    // the index of the item, -1 when it is not about one
-	Field  string // the part of the item, the option or the text, such as "content", "citation.entry_id" or "wrapper.Begin"
-	Offset int    // the first byte at fault, from 0, within the field; its length when the field is too short; -1 when it is not about one
+	Err  error // what: one of this package's Err… values, or a Reason
+	Item int   // the index of the item, -1 when it is not about one
+	// Field is the part of the item, the option or the text: "content", "citation.entry_id",
+	// "wrapper.Begin".
+	Field string
+	// Offset is the first byte at fault, from 0, within the field. It is the field's length when
+	// that is too short, and -1 when the fault is not about a byte.
+	Offset int
 	rule   string // which rule of several, if the sentinel stands for several
 	cause  error
 }
@@ -60,8 +67,8 @@ func (e *Error) Error() string {
 	return text
 }
 
-// Unwrap returns Err and, where something else reported the fault, that error; for a [Reason], the sentinel of the same fault if there
-// is one.
+// Unwrap returns Err and, where something else reported the fault, that error; for a [Reason],
+// the sentinel of the same fault if there is one.
 func (e *Error) Unwrap() []error {
 	if e.cause == nil {
 		return []error{e.Err}

@@ -15,7 +15,7 @@ func TestErrorStrings(t *testing.T) {
 	}{
 		{envelope.Error{Err: envelope.ErrBlank, Item: 0, Offset: -1}, "envelope: item 0: blank"},
 		{envelope.Error{Err: envelope.ErrSyntax, Item: 12, Field: "citation", Offset: 0}, "envelope: item 12: citation: not JSON (byte 0)"},
-		{envelope.Error{Err: envelope.ErrFrame, Item: -1, Field: "text", Offset: 7}, "envelope: text: the notice, a marker or the space between them is not as written (byte 7)"},
+		{envelope.Error{Err: envelope.ErrFrame, Item: -1, Field: "text", Offset: 7}, "envelope: text: the frame is not as written (byte 7)"},
 	}
 	for _, tt := range tests {
 		assert.EqualError(t, &tt.err, tt.want)

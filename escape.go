@@ -18,8 +18,8 @@ const (
 	// starts a control sequence.
 	EscapeControls Escape = Escape(quote.Controls)
 	// EscapeInvisible is general category Cf and the property Default_Ignorable_Code_Point of
-	// Unicode 15.0: zero-width and bidirectional controls, tags, variation selectors, fillers. It is
-	// for people who read the text.
+	// Unicode 15.0: zero-width and bidirectional controls, tags, variation selectors, fillers. It
+	// is for people who read the text.
 	EscapeInvisible Escape = Escape(quote.Invisible)
 	// EscapeMarkup is < > & and the backtick, for readers of tags, chat-template tokens and fences.
 	// A model may still take an escaped tag for a tag; this breaks the text, not the idea.

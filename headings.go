@@ -29,8 +29,9 @@ func (w Wrapper) validateMarkdown() error {
 	return nil
 }
 
-// overlapsMetadata reports whether a marker could stand in metadata elsewhere than in a string or a member's name, where
-// escaping a character of it would change what the line says. No marker has a quote, so one that begins outside of a string ends there.
+// overlapsMetadata reports whether a marker could stand in metadata elsewhere than in a string or
+// a member's name, where escaping a character of it would change what the line says. No marker
+// has a quote, so one that begins outside of a string ends there.
 func overlapsMetadata(marker string) bool {
 	for _, label := range labels {
 		if strings.Contains(label, marker) {
@@ -51,8 +52,8 @@ func overlapsMetadata(marker string) bool {
 	return true
 }
 
-// adjacent reports whether metadata may have a before b outside of strings and labels: in names, numbers and words, between a name
-// and its value, between members, in arrays and objects.
+// adjacent reports whether metadata may have a before b outside of strings and labels: in names,
+// numbers and words, between a name and its value, between members, in arrays and objects.
 func adjacent(a, b byte) bool {
 	after := func(set string) bool { return strings.IndexByte(set, b) >= 0 }
 	switch {
@@ -80,9 +81,10 @@ const rankLabel = "Recall rank: "
 
 const swallowsRule = "a line that opens a fence, an HTML block or a link definition"
 
-// swallows reports whether CommonMark takes a line for the start of a block that blank lines do not end, so that what follows would not be
-// Markdown any more: a fence, or an HTML block of types 1 to 5 (CommonMark 0.31, sections 4.5 and 4.6). A link reference definition
-// (4.7), which would not be shown, counts too.
+// swallows reports whether CommonMark takes a line for the start of a block that blank lines do
+// not end, so that what follows would not be Markdown any more: a fence, or an HTML block of
+// types 1 to 5 (CommonMark 0.31, sections 4.5 and 4.6). A link reference definition (4.7), which
+// would not be shown, counts too.
 func swallows(line string) bool {
 	line = strings.TrimLeft(line, " ")
 	for _, start := range [...]string{"```", "~~~", "<script", "<pre", "<style", "<textarea", "<!", "<?"} {
@@ -214,8 +216,8 @@ func (w *markdownWriter) sectionOf(kind string) int {
 	return -1
 }
 
-// appendTitle appends the section's title, or the one that derives from its kind: words instead of hyphens and underscores, each
-// with a capital where it begins with an ASCII letter.
+// appendTitle appends the section's title, or the one that derives from its kind: words instead
+// of hyphens and underscores, each with a capital where it begins with an ASCII letter.
 func appendTitle(dst []byte, s *Section) []byte {
 	if s.Title != "" {
 		return append(dst, s.Title...)

@@ -8,29 +8,35 @@ import (
 	"github.com/untrusted-context/envelope/internal/quote"
 )
 
-// Markdown renders items for reading, by people and by models that are given the text as it is. Citations are exact; bodies are
-// a display form, which is lossy on purpose: line endings of every kind become line feeds, and control and format characters a
-// visible \uXXXX or \UXXXXXXXX, which a body that spells one out looks the same as. So there is no way back: a text is checked, by
-// [Markdown.Check], and never parsed for its items. Where something has to be read back, that is what [JSON] is for.
+// Markdown renders items for reading, by people and by models that are given the text as it is.
+// Citations are exact; bodies are a display form, which is lossy on purpose: line endings of
+// every kind become line feeds, and control and format characters a visible \uXXXX or \UXXXXXXXX,
+// which a body that spells one out looks the same as. So there is no way back: a text is checked,
+// by [Markdown.Check], and never parsed for its items. Where something has to be read back, that
+// is what [JSON] is for.
 //
-// Every line of a body stands in a block quote and in a code block inside of it, so that no Markdown in it is Markdown.
+// Every line of a body stands in a block quote and in a code block inside of it, so that no
+// Markdown in it is Markdown.
 type Markdown struct {
-	// Title is the first line. "" is "# PowerContext historical context"; more than one line, a control or format character, a
-	// marker, and the start of a fence, of an HTML block that goes on behind blank lines or of a link definition are errors.
+	// Title is the first line. "" is "# PowerContext historical context"; more than one line, a
+	// control or format character, a marker, and the start of a fence, of an HTML block that goes
+	// on behind blank lines or of a link definition are errors.
 	Title string
-	// Wrapper is the text around the sections. Zero is PowerContextTextV1. Besides the rules of Wrapper, no marker begins with
-	// >, stands in a title or could stand in metadata outside of names and strings, and no line opens a fence, an HTML block or a link
-	// definition.
+	// Wrapper is the text around the sections. Zero is PowerContextTextV1. Besides the rules of
+	// Wrapper, no marker begins with >, stands in a title or could stand in metadata outside of
+	// names and strings, and no line opens a fence, an HTML block or a link definition.
 	Wrapper Wrapper
-	// Scope is shown for citations of this package's types that carry none. Invalid UTF-8 is an error.
+	// Scope is shown for citations of this package's types that carry none. Invalid UTF-8 is an
+	// error.
 	Scope string
-	// Sections are the kinds that are shown, in this order. Nil is memory up to 6, then experience up to 2; an empty slice
-	// that is not nil selects nothing. Two sections
-	// of one kind, or shown with one title, are an error.
+	// Sections are the kinds that are shown, in this order. Nil is memory up to 6, then
+	// experience up to 2; an empty slice that is not nil selects nothing. Two sections of one
+	// kind, or shown with one title, are an error.
 	Sections []Section
 	// Show adds lines to each item.
 	Show Show
-	// Invisible makes characters of the property Default_Ignorable_Code_Point (variation selectors, fillers) visible too.
+	// Invisible makes characters of the property Default_Ignorable_Code_Point (variation
+	// selectors, fillers) visible too.
 	Invisible bool
 }
 
@@ -48,14 +54,16 @@ type Show uint8
 const (
 	// ShowConfidence says that nobody has assessed whether the item is right.
 	ShowConfidence Show = 1 << iota
-	// ShowRank is the item's place among the candidates of its section, from 1. It has gaps where the budget left some out.
+	// ShowRank is the item's place among the candidates of its section, from 1. It has gaps where
+	// the budget left some out.
 	ShowRank
 
 	allShow = ShowConfidence | ShowRank
 )
 
-// Append appends to dst the text of the items that b has room for, section by section and in each in input order, and reports
-// on each item. Errors, empty results and dst are as for [JSON.Append].
+// Append appends to dst the text of the items that b has room for, section by section and in each
+// in input order, and reports on each item. Errors, empty results and dst are as for
+// [JSON.Append].
 func (m Markdown) Append(dst []byte, items []Item, b Budget) ([]byte, Report, error) {
 	var r Report
 	dst, err := m.AppendReport(dst, items, b, &r)
@@ -179,8 +187,9 @@ const (
 	bodyPrefix     = ">     "
 )
 
-// order is the items of each section, in input order. Where there are many sections it is a chain for
-// each: the first item of the section, and of each item the next one, plus 1, or 0 at the end.
+// order is the items of each section, in input order. Where there are many sections it is a chain
+// for each: the first item of the section, and of each item the next one, plus 1, or 0 at the
+// end.
 type order struct {
 	first, next []int32
 }
@@ -245,8 +254,8 @@ func (w *markdownWriter) appendSection(
 	return dst
 }
 
-// place is where an item stands: its number among those shown in the section, and its rank among the
-// candidates.
+// place is where an item stands: its number among those shown in the section, and its rank among
+// the candidates.
 type place struct {
 	section      *Section
 	number, rank int
@@ -337,8 +346,9 @@ func appendName(dst []byte, name string) []byte {
 	return asciiQuoter.AppendLiteral(dst, name)
 }
 
-// bareName reports whether a member's name is shown without quotes: [A-Za-z0-9_.-]{1,64}, and none of the renderer's own labels, so that
-// no citation looks like one of this package's types, and none seems to say whether it is truncated.
+// bareName reports whether a member's name is shown without quotes: [A-Za-z0-9_.-]{1,64}, and
+// none of the renderer's own labels, so that no citation looks like one of this package's types,
+// and none seems to say whether it is truncated.
 func bareName(name string) bool {
 	switch name {
 	case "Scope", "Artifact", "Entry", "Confidence", "Truncated", "":

@@ -142,7 +142,8 @@ func TestMarkdownCheckRefuses(t *testing.T) {
 	}
 }
 
-// What a body must not have raw, of all up to the separators: what ends a line to some reader, and what is hidden.
+// What a body must not have raw, of all up to the separators: what ends a line to some reader,
+// and what is hidden.
 func TestMarkdownCheckCharacters(t *testing.T) {
 	var m envelope.Markdown
 	p, err := m.Render([]envelope.Item{memory("e", "one")}, envelope.Budget{})
@@ -228,7 +229,8 @@ func TestMarkdownCheckIsLinear(t *testing.T) {
 	require.Less(t, time.Since(start), 2*time.Second, "a quadratic reader takes longer by far")
 }
 
-// FuzzMarkdownCheck changes texts: what Check accepts is intact for every line reader and has a block for each body.
+// FuzzMarkdownCheck changes texts: what Check accepts is intact for every line reader and has a
+// block for each body.
 func FuzzMarkdownCheck(f *testing.F) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	for n := 0; n < 40; {

@@ -136,7 +136,8 @@ func TestMarkdownNumbers(t *testing.T) {
 
 // Markers that look a little like metadata and can be no part of it.
 func TestMarkdownMarkers(t *testing.T) {
-	// What is not beside each other in metadata: after a name, a plus, a blank, an equals sign, a bracket, a brace, a colon, a comma.
+	// What is not beside each other in metadata: after a name, a plus, a blank, an equals sign, a
+	// bracket, a brace, a colon, a comma.
 	apart := []string{
 		"xyzname+:1", "xyzname{}", "xyzname[1", "xyzname: ]1", "xyzname=]1", "xyzname=,1", "xyzname=[,1]", "xyzname=[+1]", "xyzname=[]name", "xyzname=[]:1", "xyzname={}name",
 		"xyzname={}[", "xyzname={1}", "xyzname={[", "xyzname={,", "xyzname:=1", "xyzname,=1", "xyzname:]1", "xyzname= 1", "xyzn1e+[", "xyzn1e+,2", "xyzn1e+]", "xyzn1e+}", "xyzname  :1",
@@ -300,8 +301,9 @@ func TestMarkdownAllocations(t *testing.T) {
 	}
 }
 
-// blocks is the structure of a document as goldmark reads it: its blocks, and what is inline where the renderer wrote it. Of a text block's
-// content it keeps nothing but which kind of inline it has.
+// blocks is the structure of a document as goldmark reads it: its blocks, and what is inline
+// where the renderer wrote it. Of a text block's content it keeps nothing but which kind of
+// inline it has.
 func blocks(t testing.TB, document string) string {
 	var b strings.Builder
 	root := goldmark.DefaultParser().Parse(text.NewReader([]byte(document)))
@@ -317,8 +319,9 @@ func blocks(t testing.TB, document string) string {
 	return b.String()
 }
 
-// FuzzMarkdown gives an attacker the bodies, kinds and identifiers. The text is intact for every line reader, the slow twin agrees, and a
-// real CommonMark parser finds the structure that harmless bodies have, and in it nothing but what the renderer wrote.
+// FuzzMarkdown gives an attacker the bodies, kinds and identifiers. The text is intact for every
+// line reader, the slow twin agrees, and a real CommonMark parser finds the structure that
+// harmless bodies have, and in it nothing but what the renderer wrote.
 func FuzzMarkdown(f *testing.F) {
 	rng := rand.New(rand.NewPCG(3, 3)) // a parser of Markdown has too many states for a list
 	markup := append(pieces(envelope.PowerContextTextV1), "# h", "- l", "1. n", "> q", "```", "~~~", "---", "===", "[a](b)", "![a](b)", "<b>", "<!--", "*e*", "`c`", "\n\n", "    ", "&amp;", "[r]: x")

@@ -43,7 +43,8 @@ func newMarker(text string) marker {
 	return m
 }
 
-// rarity ranks the characters of a marker: one that is rare in prose and in code makes the search fast. It decides nothing else.
+// rarity ranks the characters of a marker: one that is rare in prose and in code makes the search
+// fast. It decides nothing else.
 var rarity = func() (rank [256]byte) {
 	const common = " etaoinsrhldcumfpgwybvkxjqz0123456789_-./<>=:,()ETAOINSRHLDCUMFPGYBKVWJQXZ"
 	for c := range rank {
@@ -81,8 +82,8 @@ func (m *markers) in(text string) bool {
 	return strings.Contains(text, m.both[0].text) || strings.Contains(text, m.both[1].text)
 }
 
-// inHeading reports whether a marker stands in a heading, which ends before a number, or could go on
-// in the number.
+// inHeading reports whether a marker stands in a heading, which ends before a number, or could go
+// on in the number.
 func (m *markers) inHeading(heading []byte) bool {
 	for i := range m.both {
 		text := m.both[i].text
@@ -97,8 +98,8 @@ func (m *markers) inHeading(heading []byte) bool {
 // breakBytes is how much longer a text gets where a marker in it is broken.
 const breakBytes = quote.UnitBytes - 1
 
-// breakFrom breaks each occurrence of a marker in dst[start:], in place but for growing: of the leftmost, the one character
-// is escaped, and the search goes on behind that character.
+// breakFrom breaks each occurrence of a marker in dst[start:], in place but for growing: of the
+// leftmost, the one character is escaped, and the search goes on behind that character.
 func (m *markers) breakFrom(dst []byte, start int) []byte {
 	return m.breakAll(dst, start, m.extra(dst[start:]))
 }
@@ -135,8 +136,8 @@ func (m *markers) extra(text []byte) int {
 // absent reports that text has no marker, as far as that can be seen at a glance.
 func (m *markers) absent(text []byte) bool { return m.shared && bytes.IndexByte(text, m.common) < 0 }
 
-// longest returns how many bytes of text there may be at the most for them to take no more than limit when the markers in
-// them are broken. A marker that a cut leaves incomplete costs nothing.
+// longest returns how many bytes of text there may be at the most for them to take no more than
+// limit when the markers in them are broken. A marker that a cut leaves incomplete costs nothing.
 func (m *markers) longest(text []byte, limit int) int {
 	if m.absent(text) {
 		return limit
@@ -150,8 +151,9 @@ func (m *markers) longest(text []byte, limit int) int {
 	return limit
 }
 
-// search finds the markers of a text, from left to right, each unless breaking the one before has broken it as well. No marker
-// contains the other, so that their ends come in the order of their starts.
+// search finds the markers of a text, from left to right, each unless breaking the one before has
+// broken it as well. No marker contains the other, so that their ends come in the order of their
+// starts.
 func (m *markers) search(text []byte) markerSearch {
 	s := markerSearch{markers: m, text: text}
 	s.find(0, 0)

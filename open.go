@@ -17,20 +17,35 @@ type Delivered struct {
 	Truncated bool // its Content is a prefix of the source and an ellipsis
 }
 
-// Open returns the items of an envelope. It accepts exactly the texts that [JSON.Append] of the same renderer (wrapper, trust,
-// scope and classes) can produce, from any items and with any budget, and refuses every other with an *[Error] that says what is wrong
-// at which byte of the text, the first one that differs when the text is well formed but not what would be written. A line feed after
-// the end marker is not a part of the text. A renderer without a scope opens the texts of those with one.
+// DecodeCitation decodes the citation into v as json.Unmarshal does, for a type of the caller's, a
+// [MemoryCitation] or an [ArtifactCitation]. The error is an *[Error] that wraps [ErrDecode] and the
+// decoder's own.
+func (d Delivered) DecodeCitation(v any) error {
+	raw, _ := d.Citation.(json.RawMessage)
+	if err := json.Unmarshal(raw, v); err != nil {
+		return &Error{Err: ErrDecode, Item: -1, Field: "citation", Offset: -1, cause: err}
+	}
+	return nil
+}
+
+// Open returns the items of an envelope. It accepts exactly the texts that [JSON.Append] of the
+// same renderer (wrapper, trust, scope and classes) can produce, from any items and with any
+// budget, and refuses every other with an *[Error] that says what is wrong at which byte of the
+// text, the first one that differs when the text is well formed but not what would be written. A
+// line feed after the end marker is not a part of the text. A renderer without a scope opens the
+// texts of those with one.
 //
-// Rendering the items again gives the same text unless one is Truncated: its content is then taken for whole.
+// Rendering the items again gives the same text unless one is Truncated: its content is then
+// taken for whole.
 func (j JSON) Open(text string) ([]Delivered, error) {
 	w, err := j.writer()
 	if err != nil {
 		return nil, err
 	}
-	line, start, err := w.line(text)
-	if err != nil {
-		return nil, err
+	f := frame{string(w.appendFrame(nil)), "\n" + w.wrapper.End, &w.wrapper, false}
+	line, start, fault := f.inside(text)
+	if fault != nil {
+		return nil, fault
 	}
 	if at, what := lineFault(line, &w.markers); what != nil {
 		return nil, openError(what, start+at)
@@ -51,38 +66,8 @@ func openError(what error, offset int) *Error {
 	return &Error{Err: what, Item: -1, Field: "text", Offset: offset}
 }
 
-// line returns the line between the markers and where it begins.
-func (w *jsonWriter) line(text string) (line string, start int, err error) {
-	frame := string(w.appendFrame(nil))
-	if at := difference(frame, text[:min(len(frame), len(text))]); at >= 0 {
-		return "", 0, openError(ErrFrame, at)
-	}
-	line, closed := strings.CutSuffix(text[len(frame):], "\n"+w.wrapper.End)
-	if closed {
-		return line, len(frame), nil
-	}
-	// Say where what follows the first line is not the end.
-	line, end, _ := strings.Cut(text[len(frame):], "\n")
-	start = min(len(frame)+len(line)+1, len(text))
-	return "", 0, openError(ErrFrame, start+difference(w.wrapper.End, end))
-}
-
-// difference returns the first byte in which a and b differ, -1 when they do not.
-func difference(a, b string) int {
-	if a == b {
-		return -1
-	}
-	n := min(len(a), len(b))
-	for i := range n {
-		if a[i] != b[i] {
-			return i
-		}
-	}
-	return n
-}
-
-// lineFault returns the first thing that no line between markers has, whatever it says: invalid UTF-8, a raw line boundary, a
-// marker.
+// lineFault returns the first thing that no line between markers has, whatever it says: invalid
+// UTF-8, a raw line boundary, a marker.
 func lineFault(line string, m *markers) (at int, what error) {
 	if at := quote.FirstInvalid(line); at >= 0 {
 		return at, ErrInvalidUTF8
@@ -141,9 +126,10 @@ func (o *opener) open(start int, scope string) ([]Delivered, *Error) {
 	return items, nil
 }
 
-// cuts refuses items of which no budget can have cut those that are cut. Only the last can have been cut for want of room, since
-// that leaves no room for another item. Any other was cut for the item bound, which is then less than one character longer than what
-// was delivered, and which no content exceeds.
+// cuts refuses items of which no budget can have cut those that are cut. Only the last can have
+// been cut for want of room, since that leaves no room for another item. Any other was cut for
+// the item bound, which is then less than one character longer than what was delivered, and which
+// no content exceeds.
 func (o *opener) cuts(items []Delivered, starts []int) *Error {
 	longest := 0
 	for i := range items {
@@ -194,14 +180,15 @@ func (o *opener) item(i, start int) (d Delivered, err *Error) {
 	return d, nil
 }
 
-// field is a member that an object must have: its name, and what its value begins with unless that is 0.
+// field is a member that an object must have: its name, and what its value begins with unless
+// that is 0.
 type field struct {
 	name  string
 	first byte
 }
 
-// object returns the members of the object at byte start, which are the fields in their order; those after the required
-// ones may be absent.
+// object returns the members of the object at byte start, which are the fields in their order;
+// those after the required ones may be absent.
 func (o *opener) object(start, required int, fields ...field) ([]strictjson.Member, *Error) {
 	if o.text[start] != '{' {
 		return nil, openError(ErrMember, start)

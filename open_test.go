@@ -12,8 +12,8 @@ import (
 	"github.com/untrusted-context/envelope"
 )
 
-// Open refuses each change to a text with what is wrong and where. The change replaces old by new; the offset, from where old stood, is
-// of the byte that is named.
+// Open refuses each change to a text with what is wrong and where. The change replaces old by
+// new; the offset, from where old stood, is of the byte that is named.
 func TestOpenRefuses(t *testing.T) {
 	items := []envelope.Item{memory("e1", "first"), {Kind: "experience", Citation: envelope.ArtifactCitation{Scope: "s", Artifact: envelope.ArtifactRef{Family: "f", ArtifactID: "a", Revision: 1}}, Content: strings.Repeat("中", 700)}}
 	p, err := envelope.JSON{}.Render(items, envelope.Budget{})
@@ -115,8 +115,8 @@ func TestOpenRefusesADuplicate(t *testing.T) {
 	assert.ErrorIs(t, err, envelope.ErrUndeliverable)
 }
 
-// Behind a content that was cut for room there is no room for another item, so one that is followed was cut for the item bound; and
-// that bound holds for all.
+// Behind a content that was cut for room there is no room for another item, so one that is
+// followed was cut for the item bound; and that bound holds for all.
 func TestOpenRefusesImpossibleCuts(t *testing.T) {
 	p, err := envelope.JSON{}.Render([]envelope.Item{memory("e1", "abc…"), memory("e2", "0123456789")}, envelope.Budget{})
 	require.NoError(t, err)
@@ -138,7 +138,8 @@ func TestOpenRefusesImpossibleCuts(t *testing.T) {
 	assert.Equal(t, 1, e.Item)
 }
 
-// A text opens with the renderer that wrote it, and not with one that would have written it differently.
+// A text opens with the renderer that wrote it, and not with one that would have written it
+// differently.
 func TestOpenIsForOneRenderer(t *testing.T) {
 	item := envelope.Item{Citation: envelope.ArtifactCitation{Scope: "s", Artifact: envelope.ArtifactRef{Family: "f", ArtifactID: "a", Revision: 1}}, Content: "<é>"}
 	renderers := []envelope.JSON{{}, {Scope: "s"}, {Trust: "t"}, {Escape: envelope.EscapeMarkup}, {Escape: envelope.EscapeNonASCII}, {Wrapper: wrappers[1]}}

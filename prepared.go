@@ -9,7 +9,8 @@ import (
 	"github.com/untrusted-context/envelope/internal/strictjson"
 )
 
-// Prepared is a rendered text and the report on it, and as JSON the response that carries the text to a host.
+// Prepared is a rendered text and the report on it, and as JSON the response that carries the
+// text to a host.
 type Prepared struct {
 	Content string // "" is the empty result: nothing could be delivered
 	Report  Report // does not travel
@@ -25,9 +26,10 @@ const (
 	statusEmpty = "empty"
 )
 
-// MarshalJSON writes the four members schema ("powercontext.prepared-context.v1"), status ("ready" or "empty"), content (null when the
-// status is "empty") and content_bytes, the length of content in bytes of UTF-8. It is one line for every reader that decodes UTF-8. A
-// content that is blank or not valid UTF-8 is an error.
+// MarshalJSON writes the four members schema ("powercontext.prepared-context.v1"), status
+// ("ready" or "empty"), content (null when the status is "empty") and content_bytes, the length
+// of content in bytes of UTF-8. It is one line for every reader that decodes UTF-8. A content
+// that is blank or not valid UTF-8 is an error.
 func (p Prepared) MarshalJSON() ([]byte, error) {
 	if !p.Ready() {
 		return []byte(`{"schema":"` + schema + `","status":"` + statusEmpty + `","content":null,"content_bytes":0}`), nil
@@ -46,16 +48,18 @@ func (p Prepared) MarshalJSON() ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// ParsePrepared reads the response that carries a text to a host, and refuses everything but what [Prepared.MarshalJSON] writes up to
-// the order of the members, white space between tokens and the spelling of strings. The content is at most maxBytes long: 0 is 8000,
-// [Unlimited] is no bound. The error is an *[Error]: for any other negative number one that wraps [ErrBudget], and otherwise one that
-// wraps a [Reason].
+// ParsePrepared reads the response that carries a text to a host, and refuses everything but what
+// [Prepared.MarshalJSON] writes up to the order of the members, white space between tokens and
+// the spelling of strings. The content is at most maxBytes long: 0 is 8000, [Unlimited] is no
+// bound. The error is an *[Error]: for any other negative number one that wraps [ErrBudget], and
+// otherwise one that wraps a [Reason].
 //
-// Nothing is built from data that is longer than 6*maxBytes + 4096: six bytes are the longest spelling of a byte of content, and
-// what is around it needs less than 512, so that the rest is room for white space.
+// Nothing is built from data that is longer than 6*maxBytes + 4096: six bytes are the longest
+// spelling of a byte of content, and what is around it needs less than 512, so that the rest is
+// room for white space.
 //
-// It says nothing about the content but that it is text and not blank: whether it is an envelope is for [JSON.Open] and
-// [Markdown.Check] to say. The Report of the result is empty.
+// It says nothing about the content but that it is text and not blank: whether it is an envelope
+// is for [JSON.Open] and [Markdown.Check] to say. The Report of the result is empty.
 func ParsePrepared(data []byte, maxBytes int) (Prepared, error) {
 	if maxBytes < Unlimited {
 		return Prepared{}, optionError(ErrBudget, "maxBytes", -1, "")
@@ -67,7 +71,8 @@ func ParsePrepared(data []byte, maxBytes int) (Prepared, error) {
 	return Prepared{Content: content}, nil
 }
 
-// UnmarshalJSON is [ParsePrepared] without a bound on the size. On an error p stays as it is; a null is one.
+// UnmarshalJSON is [ParsePrepared] without a bound on the size. On an error p stays as it is; a
+// null is one.
 func (p *Prepared) UnmarshalJSON(data []byte) error {
 	parsed, err := ParsePrepared(data, Unlimited)
 	if err == nil {
@@ -76,9 +81,9 @@ func (p *Prepared) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// Reason is why [ParsePrepared] refuses a response: a code that does not change, for a host to log and to count. It is the Err of an
-// *[Error], so that errors.Is finds it there and errors.As takes it out. Where more than one reason applies it is the first
-// of those that the table lists.
+// Reason is why [ParsePrepared] refuses a response: a code that does not change, for a host to
+// log and to count. It is the Err of an *[Error], so that errors.Is finds it there and errors.As
+// takes it out. Where more than one reason applies it is the first of those that the table lists.
 //
 //	too-large            the data is longer than any response with such a content
 //	not-object           it does not begin with {: a page of HTML, a byte order mark, another JSON value
@@ -102,8 +107,8 @@ func (p *Prepared) UnmarshalJSON(data []byte) error {
 //	too-long             the content is longer than maxBytes
 //	blank                the content is empty or nothing but white space
 //
-// Those from not-object to trailing are found reading from the first byte, so among them it is the one that stands first; likewise
-// of misspelt-member and extra-member.
+// Those from not-object to trailing are found reading from the first byte, so among them it is
+// the one that stands first; likewise of misspelt-member and extra-member.
 type Reason string
 
 // The reasons.
@@ -134,7 +139,8 @@ const (
 // Error returns the code.
 func (r Reason) Error() string { return string(r) }
 
-// responseReasons and reasonSentinels tie the reasons to what the scanner and the rest of the package call the same fault.
+// responseReasons and reasonSentinels tie the reasons to what the scanner and the rest of the
+// package call the same fault.
 var (
 	responseReasons = [...]Reason{
 		strictjson.Syntax:        ReasonSyntax,
@@ -160,10 +166,12 @@ var (
 	}
 )
 
-// frameBytes is what a response may have around its content: each of its characters spelt as an escape, and white space.
+// frameBytes is what a response may have around its content: each of its characters spelt as an
+// escape, and white space.
 const frameBytes = 4096
 
-// foreignDepth is how deeply a response may nest, so that a member that has no place in it is called that.
+// foreignDepth is how deeply a response may nest, so that a member that has no place in it is
+// called that.
 const foreignDepth = 16
 
 // The members of a response.
@@ -272,8 +280,8 @@ func memberNamed(name string) int {
 	return -1
 }
 
-// misspelt reports whether name, which is no member's, is one to a reader that folds case, as Go's decoder does, or that cuts at a NUL
-// or trims.
+// misspelt reports whether name, which is no member's, is one to a reader that folds case, as
+// Go's decoder does, or that cuts at a NUL or trims.
 func misspelt(name string) bool {
 	name, _, _ = strings.Cut(name, "\x00")
 	name = strings.TrimFunc(name, quote.WhiteSpace)

@@ -23,7 +23,8 @@ import (
 // response is one that is accepted: its content is "secret é", of 9 bytes.
 const response = `{"schema":"powercontext.prepared-context.v1","status":"ready","content":"secret é","content_bytes":9}`
 
-// Each case changes response: old is replaced by new once, the offset is from where old stood, -1 for none.
+// Each case changes response: old is replaced by new once, the offset is from where old stood, -1
+// for none.
 func TestParsePreparedRefuses(t *testing.T) {
 	deep := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 	tests := []struct {
@@ -238,7 +239,8 @@ func TestParsePreparedBounds(t *testing.T) {
 		assert.NoError(t, parse([]byte(response), most))
 	}
 
-	// The longest spelling of a response fits beside its white space, and one byte of that more does not.
+	// The longest spelling of a response fits beside its white space, and one byte of that more
+	// does not.
 	longest := []byte(`{`)
 	spell := func(s string) {
 		longest = append(longest, '"')
@@ -312,8 +314,8 @@ type twinResponse struct {
 	ok      bool
 }
 
-// twinString is a JSON string, twinObject an object of four members with scalars: more than four, fewer, and values that nest are
-// refused by their not matching.
+// twinString is a JSON string, twinObject an object of four members with scalars: more than four,
+// fewer, and values that nest are refused by their not matching.
 const (
 	twinSpace  = `[ \t\r\n]*`
 	twinString = `"(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*"`
@@ -322,8 +324,8 @@ const (
 
 var twinObject = regexp.MustCompile(`\A` + twinSpace + `\{` + twinMember + `,` + twinMember + `,` + twinMember + `,` + twinMember + `\}` + twinSpace + `\z`)
 
-// twinParse reads a response slowly: valid UTF-8, the shape by a regular expression, the strings by encoding/json once no surrogate in
-// them is alone.
+// twinParse reads a response slowly: valid UTF-8, the shape by a regular expression, the strings
+// by encoding/json once no surrogate in them is alone.
 func twinParse(data []byte, most int) twinResponse {
 	if len(data) > 6*most+4096 || !utf8.Valid(data) || !twinObject.Match(data) {
 		return twinResponse{}
@@ -441,8 +443,8 @@ func TestPreparedMarshalJSONRefuses(t *testing.T) {
 	}
 }
 
-// FuzzParsePrepared changes responses: what is accepted re-marshals to an equal value, the slow reader agrees on what that is, and a
-// refusal is an *Error with one of the reasons.
+// FuzzParsePrepared changes responses: what is accepted re-marshals to an equal value, the slow
+// reader agrees on what that is, and a refusal is an *Error with one of the reasons.
 func FuzzParsePrepared(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, most int) {
 		most &= 0x3fff

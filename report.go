@@ -20,17 +20,17 @@ const (
 	Truncated
 	// Unselected: no section of the Markdown renderer takes its kind.
 	Unselected
-	// Uncited: its citation is nil, a raw message of no bytes or encodes to null, or it is of one of
-	// this package's types, or an object of their shape, and lacks its artifact, entry or version
-	// id. A blank id is lacking. ItemReport.Err says which is.
+	// Uncited: its citation is nil, a raw message of no bytes or encodes to null, or it is of one
+	// of this package's types, or an object of their shape, and lacks its artifact, entry or
+	// version id. A blank id is lacking. ItemReport.Err says which is.
 	Uncited
 	// Malformed: invalid UTF-8 in the kind, the citation or the part of the content that
 	// MaxItemBytes could deliver (of a bound above MaxBytes, and above 64 KiB, the larger of these
 	// two), or a citation that does not encode to a strict JSON object. ItemReport.Err says where.
 	Malformed
-	// Blank: its content is empty or only white space: Unicode's White_Space and U+001C to U+001F. A
-	// content that begins with more white space than MaxItemBytes could deliver, and than 64 KiB, is
-	// blank whatever follows.
+	// Blank: its content is empty or only white space: Unicode's White_Space and U+001C to
+	// U+001F. A content that begins with more white space than MaxItemBytes could deliver, and
+	// than 64 KiB, is blank whatever follows.
 	Blank
 	// Duplicate: an earlier candidate has the same kind and citation. Candidates are the items to
 	// which none of the outcomes up to here applies, whether or not they could be delivered.

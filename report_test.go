@@ -13,7 +13,8 @@ import (
 	"github.com/untrusted-context/envelope"
 )
 
-// A report that is passed in is filled anew, and once it has been large enough nothing is allocated.
+// A report that is passed in is filled anew, and once it has been large enough nothing is
+// allocated.
 func TestAppendReport(t *testing.T) {
 	items := []envelope.Item{memory("1", "a"), memory("1", "b"), memory("2", "\xff"), {Content: "c"}, memory("3", strings.Repeat("x", 9000))}
 	few := items[:1]

@@ -120,8 +120,9 @@ type badText struct{}
 
 func (badText) MarshalText() ([]byte, error) { return []byte("\xff"), nil }
 
-// Every byte of a text, replaced by every other: what is not UTF-8 any more is Malformed at its place, and what still is comes back. The
-// texts are long enough for all that is done by words, and each is also shifted against them.
+// Every byte of a text, replaced by every other: what is not UTF-8 any more is Malformed at its
+// place, and what still is comes back. The texts are long enough for all that is done by words,
+// and each is also shifted against them.
 func TestEveryByteReplaced(t *testing.T) {
 	texts := []string{
 		strings.Repeat("客户端由接口描述", 4), strings.Repeat("中，“文”…", 6), strings.Repeat("한국어ไทย", 5), strings.Repeat("plain ASCII text ", 4),
@@ -197,7 +198,8 @@ func TestJSONDuplicates(t *testing.T) {
 		})
 	}
 	t.Run("in linear time, whoever chose the revisions", func(t *testing.T) {
-		// Multiples of the inverse of a public odd number, which an unkeyed multiplicative hash sends to one place.
+		// Multiples of the inverse of a public odd number, which an unkeyed multiplicative hash
+		// sends to one place.
 		inverse := uint64(1)
 		for range 6 {
 			inverse *= 2 - 0x9e3779b97f4a7c15*inverse
