@@ -7,7 +7,8 @@ import (
 )
 
 // Wrapper is the trusted text around the items: a notice for the model, and the lines that the untrusted part stands
-// between. It is validated before a byte is written:
+// between. The zero value stands for the renderer's own wrapper; otherwise all three fields are needed.
+// It is validated before a byte is written:
 //
 //   - A marker is one line of printable ASCII without " and \, of at least 8 characters, without a space at either end. At least one
 //     character is neither a hexadecimal digit nor one of / n r t u, so that it can be escaped in a JSON string without touching
@@ -19,6 +20,13 @@ type Wrapper struct {
 	Notice string // lines, without a final LF
 	Begin  string // the line before the untrusted part
 	End    string // the line after it
+}
+
+// NewWrapper returns the wrapper with the markers BEGIN_name and END_name. A name of four or more
+// ASCII letters, digits and underscores makes legal markers. Name and notice are validated where the
+// wrapper is used, and the errors name the fields.
+func NewWrapper(name, notice string) Wrapper {
+	return Wrapper{Notice: notice, Begin: "BEGIN_" + name, End: "END_" + name}
 }
 
 // The wrappers that the renderers use when none is given. Changing these variables does not change what a zero
@@ -45,6 +53,9 @@ var (
 // minMarkerBytes keeps a marker from standing in ordinary text by chance.
 const minMarkerBytes = 8
 
+// allFields is what is wrong with a wrapper that is set in part: there is no default for one field alone.
+const allFields = "empty: the fields Notice, Begin and End are all needed"
+
 func (w Wrapper) validate() error {
 	for _, m := range [...]struct{ text, field string }{{w.Begin, "wrapper.Begin"}, {w.End, "wrapper.End"}} {
 		if at, rule := markerFault(m.text); rule != "" {
@@ -68,6 +79,9 @@ func (w Wrapper) validate() error {
 			return optionError(ErrWrapper, "wrapper.Notice", at, "a control or line-boundary character")
 		}
 	}
+	if w.Notice == "" {
+		return optionError(ErrWrapper, "wrapper.Notice", -1, allFields)
+	}
 	if blank(w.Notice, len(w.Notice)) {
 		return optionError(ErrWrapper, "wrapper.Notice", -1, "blank")
 	}
@@ -82,6 +96,8 @@ func markerFault(text string) (at int, rule string) {
 		}
 	}
 	switch {
+	case text == "":
+		return 0, allFields
 	case len(text) < minMarkerBytes:
 		return len(text), "a marker has at least 8 characters"
 	case text[0] == ' ':
