@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -214,4 +215,40 @@ func TestPrintable(t *testing.T) {
 		assert.Equal(t, want, once.Error())
 		assert.Equal(t, once, printable(once), "a second time changes nothing")
 	}
+}
+
+// The examples of the reference print what stands below them, in order and in one folder.
+func TestCommandReference(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the examples are for a shell of Unix")
+	}
+	for _, program := range []string{"sh", "iconv"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skip("no " + program + " here")
+		}
+	}
+	program, err := os.Executable()
+	require.NoError(t, err)
+	bin, dir := t.TempDir(), t.TempDir()
+	require.NoError(t, os.Symlink(program, filepath.Join(bin, "envelope")))
+	data, err := os.ReadFile("../../docs/command.md")
+	require.NoError(t, err)
+	commands := 0
+	for _, block := range strings.Split(string(data), "\n```console\n")[1:] {
+		block, _, ok := strings.Cut(block, "```\n")
+		require.True(t, ok)
+		for _, example := range strings.Split("\n"+block, "\n$ ")[1:] {
+			line, want, _ := strings.Cut(strings.TrimSuffix(example, "\n")+"\n", "\n")
+			c := exec.Command("sh", "-c", line)
+			c.Dir = dir
+			c.Env = append(os.Environ(), asCommand+"=1", "LC_ALL=C",
+				"PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+			got, err := c.CombinedOutput()
+			var exit *exec.ExitError
+			require.True(t, err == nil || errors.As(err, &exit), err)
+			assert.Equal(t, want, string(got), line)
+			commands++
+		}
+	}
+	assert.Greater(t, commands, 15)
 }
