@@ -97,7 +97,7 @@ var forms = []struct{ magic, advice string }{
 }
 
 func unicodeForm(name string) string {
-	return name + ", not UTF-8: save it as UTF-8, or convert it: iconv -f " + name + " -t UTF-8"
+	return name + ", not UTF-8: convert it: iconv -f " + name + " -t UTF-8"
 }
 
 func packedForm(name, command string) string {

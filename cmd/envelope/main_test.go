@@ -89,7 +89,8 @@ func TestMainStatus(t *testing.T) {
 		{"an unknown command", "frob", "", failed, "", "usage: envelope"},
 		{"help", "help", "", done, "usage: envelope", ""},
 		{"help of a command", "render -h", "", done, "-max-item-bytes", ""},
-		{"an unknown flag, in odd characters", "render -\u202e\x1b[2J", one, failed, "", `\u202e\x1b[2J`},
+		{"an unknown flag, in odd characters", "render -\u202e\x1b[2J", one, failed, "",
+			`\u202e\x1b[2J`},
 		{"two files", "render a b", "", failed, "", "more than one FILE"},
 		{"a file without a name", "render EMPTY", one, failed, "", "open : no such file"},
 		{"no such file", "render no-such-file", "", failed, "", "no-such-file"},
@@ -145,7 +146,9 @@ func outputs(t testing.TB) map[string]string {
 		"version -h":              "",
 		"transcript check":        goodLog,
 		"transcript check -json":  goodLog,
+		"transcript -h":           "",
 		"transcript check -h":     "",
+		"transcript show -h":      "",
 		"transcript show":         goodLog,
 	}
 }

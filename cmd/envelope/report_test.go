@@ -15,7 +15,8 @@ import (
 
 func TestReportStatus(t *testing.T) {
 	runStatus(t, []statusTest{
-		{"a report on standard output", "render -report -", one, failed, "", "standard output is for the text"},
+		{"a report on standard output", "render -report -", one, failed, "",
+			"standard output is for the text"},
 	})
 }
 
@@ -64,7 +65,8 @@ func TestReportOntoAnother(t *testing.T) {
 		why, report, file, want string
 	}{
 		{"the same name", items, items, "-report is the input"},
-		{"another spelling", dir + "/../" + filepath.Base(dir) + "/./items", items, "-report is the input"},
+		{"another spelling", dir + "/../" + filepath.Base(dir) + "/./items", items,
+			"-report is the input"},
 		{"another spelling of the input", items, other, "-report is the input"},
 		{"a link", symlink, items, "-report is the input"},
 		{"the input by a link", items, symlink, "-report is the input"},
@@ -72,7 +74,8 @@ func TestReportOntoAnother(t *testing.T) {
 		{"standard input", items, "<", "-report is the input"},
 		{"standard input, by a link", symlink, "<", "-report is the input"},
 		{"the wrapper", wrapper, items, "-report is the file of -wrapper"},
-		{"standard output", filepath.Join(dir, "out"), items, "-report is where standard output goes"},
+		{"standard output", filepath.Join(dir, "out"), items,
+			"-report is where standard output goes"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.why, func(t *testing.T) {

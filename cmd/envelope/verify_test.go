@@ -14,8 +14,10 @@ import (
 
 func TestVerifyStatus(t *testing.T) {
 	runStatus(t, []statusTest{
-		{"verify: markdown that is none", "verify -format markdown", "x", refused, "not intact: line 1: text: the notice", ""},
-		{"verify: not intact", "verify", "x", refused, "not intact: line 1: text: the notice", ""},
+		{"verify: markdown that is none", "verify -format markdown", "x", refused,
+			"not intact: line 1: text: the notice", ""},
+		{"verify: not intact", "verify", "x", refused, "not intact: line 1: text: the notice",
+			""},
 	})
 }
 
@@ -75,21 +77,27 @@ func TestVerifyPrepared(t *testing.T) {
 		return string(data)
 	}
 	runStatus(t, []statusTest{
-		{"empty", "verify -prepared", preparedOne, done, "intact: an empty response, without a text\n", ""},
-		{"white space around it", "verify -prepared", "\n\n" + response + "\n", done, "intact: ", ""},
+		{"empty", "verify -prepared", preparedOne, done,
+			"intact: an empty response, without a text\n", ""},
+		{"white space around it", "verify -prepared", "\n\n" + response + "\n", done, "intact: ",
+			""},
 		{"cut short", "verify -prepared", response[:50], refused,
 			"not intact: line 1: prepared: cut-short (byte 50)\n", ""},
 		{"a length that does not match", "verify -prepared", strings.Replace(preparedOne, ":0}", ":\n1}", 1), refused,
 			"not intact: line 2: prepared.content_bytes: length-mismatch (byte 94)\n", ""},
 		{"a member is missing", "verify -prepared", `{"status":"empty","content":null,"content_bytes":0}`, refused,
 			"not intact: prepared.schema: missing-member\n", ""},
-		{"a text without a response", "verify -prepared", text, refused, "not intact: line 1: prepared: not-object", ""},
+		{"a text without a response", "verify -prepared", text, refused,
+			"not intact: line 1: prepared: not-object", ""},
 		{"a text that is not intact", "verify -prepared", responseOf(strings.Replace(text[:len(text)-1], "hello", "<\u2028", 1)), refused,
 			"not intact: line 5 of the content: text: a character that some reader takes for the end of a line (byte ", ""},
-		{"a line feed behind the text, in the response", "verify -prepared", responseOf(text), refused, "not intact: line ", ""},
-		{"an illegal option is no verdict", "verify -prepared -scope \xff", response, failed, "", "scope: illegal value"},
+		{"a line feed behind the text, in the response", "verify -prepared", responseOf(text),
+			refused, "not intact: line ", ""},
+		{"an illegal option is no verdict", "verify -prepared -scope \xff", response, failed, "",
+			"scope: illegal value"},
 		{"a response where none was told", "verify", response, refused,
 			"not intact: a response of four members, not a text: -prepared is for it\n", ""},
-		{"another object where none was told", "verify", `{"schema":1}`, refused, "not intact: line 1: text: ", ""},
+		{"another object where none was told", "verify", `{"schema":1}`, refused,
+			"not intact: line 1: text: ", ""},
 	})
 }

@@ -24,11 +24,14 @@ func TestVersionDescribe(t *testing.T) {
 		info                  debug.BuildInfo
 		module, goV, revision string
 	}{
-		{"a release", debug.BuildInfo{GoVersion: "go1.99", Main: own, Settings: settings("false")},
+		{"a release",
+			debug.BuildInfo{GoVersion: "go1.99", Main: own, Settings: settings("false")},
 			"v1.2.3", "go1.99", "0123abc"},
-		{"changed files", debug.BuildInfo{GoVersion: "go1.99", Main: own, Settings: settings("true")},
+		{"changed files",
+			debug.BuildInfo{GoVersion: "go1.99", Main: own, Settings: settings("true")},
 			"v1.2.3", "go1.99", "0123abc (modified)"},
-		{"without version control", debug.BuildInfo{GoVersion: "go1.99", Main: module(modulePath, "(devel)")},
+		{"without version control",
+			debug.BuildInfo{GoVersion: "go1.99", Main: module(modulePath, "(devel)")},
 			"(devel)", "go1.99", "unknown"},
 		{"nothing known", debug.BuildInfo{}, "unknown", runtime.Version(), "unknown"},
 		{"built from another module, whose revision says nothing about this one",
