@@ -109,7 +109,9 @@ func TestInputNames(t *testing.T) {
 	assert.Equal(t, "envelope: verify: standard input: broken pipe\n", stderr.String())
 	file := fileOf(t, "items.jsonl", one+"\n\n"+`{"content":7}`)
 	_, _, message := call("", "render", file)
-	assert.Equal(t, "envelope: render: "+file+": line 3: item 1: content is not a string (byte 55)\n", message)
+	assert.Equal(t,
+		"envelope: render: "+file+": line 3: item 1: content is not a string (byte 55)\n", message)
 	_, _, message = call("[\n"+one+",\n7]", "render")
-	assert.Equal(t, "envelope: render: standard input: line 3: item 1: not an object (byte 46)\n", message)
+	assert.Equal(t,
+		"envelope: render: standard input: line 3: item 1: not an object (byte 46)\n", message)
 }

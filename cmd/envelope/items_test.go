@@ -44,10 +44,10 @@ func TestItemsStatus(t *testing.T) {
 			`{"citation":{"a":1,"a":2},"content":"a"}` + "\n" + one, done, `"content":"hello"`,
 			"item 0: citation: a member name stands twice (byte 7)"},
 		{"a citation that is too deep likewise", "render",
-			`{"citation":{"a":` + strings.Repeat("[", 60) + strings.Repeat("]", 60) + `},"content":"a"}` + "\n" + one,
+			`{"citation":{"a":` + nested(60) + `},"content":"a"}` + "\n" + one,
 			done, `"content":"hello"`, "nested too deeply (byte 64)"},
 		{"one that is as deep as may be, in an array", "render",
-			`[{"citation":{"a":` + strings.Repeat("[", 59) + strings.Repeat("]", 59) + `},"content":"a"}]`,
+			`[{"citation":{"a":` + nested(59) + `},"content":"a"}]`,
 			done, `"content":"a"`, ""},
 		{"deeper than anybody asks", "render", strings.Repeat("[", 20_000), failed, "",
 			"nested too deeply"},
@@ -61,4 +61,10 @@ func TestItemsStatus(t *testing.T) {
 	})
 }
 
-const preparedOne = `{"schema":"powercontext.prepared-context.v1","status":"empty","content":null,"content_bytes":0}`
+func nested(levels int) string {
+	return strings.Repeat("[", levels) + strings.Repeat("]", levels)
+}
+
+// preparedOne is the empty response.
+const preparedOne = `{"schema":"powercontext.prepared-context.v1",` +
+	`"status":"empty","content":null,"content_bytes":0}`

@@ -168,7 +168,7 @@ func TestMainOutputFails(t *testing.T) {
 	}
 }
 
-// The same with real files: a full disk, a reader that has gone, and a file that is open for reading.
+// The same with real files: a full disk, a reader that has gone, a file that is open for reading.
 func TestMainProcessOutputFails(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no /dev/full, and other pipes")
@@ -200,7 +200,8 @@ func TestMainProcessOutputFails(t *testing.T) {
 				var exit *exec.ExitError
 				require.ErrorAs(t, err, &exit, args)
 				assert.Equal(t, failed, exit.ExitCode(), "%s: %s", args, err)
-				assert.True(t, strings.HasPrefix(stderr.String(), "envelope: "), "%s: %q", args, stderr.String())
+				said := stderr.String()
+				assert.True(t, strings.HasPrefix(said, "envelope: "), "%s: %q", args, said)
 			}
 		})
 	}

@@ -35,8 +35,8 @@ func TestRenderDemo(t *testing.T) {
 	}
 	// The array, and standard input, are the same.
 	array := "[" + strings.Join(lines, ",\n") + "]"
-	for _, args := range [][]string{{"render", "-max-items", "12"}, {"render", "-", "--max-items=12"}} {
-		status, again, _ := call(array, args...)
+	for _, args := range []string{"render -max-items 12", "render - --max-items=12"} {
+		status, again, _ := call(array, strings.Fields(args)...)
 		assert.Equal(t, done, status)
 		assert.Equal(t, out, again)
 	}
@@ -59,13 +59,15 @@ func TestRenderStatus(t *testing.T) {
 		{"classes", "render -escape markup,nonascii", `{"citation":{"u":1},"content":"<é>"}`,
 			done, `\u003c\u00e9\u003e`, ""},
 		{"a scope", "render -scope s",
-			`{"citation":{"artifact":{"scope_id":"s","artifact":{"family":"f","artifact_id":"a","revision":1}}},"content":"x"}`,
+			`{"citation":{"artifact":{"scope_id":"s","artifact":` +
+				`{"family":"f","artifact_id":"a","revision":1}}},"content":"x"}`,
 			done, `{"artifact_ref":{`, ""},
 		{"items that are left out are counted", "render -max-items 1",
 			one + "\n" + strings.Replace(one, `"u"`, `"v"`, 1), done, `"content":"hello"`,
 			"not all items are delivered: 1 included, 1 over-limit"},
 		{"markdown", "render -format markdown -scope s -show confidence,recall_rank", one, done,
-			"    Confidence: unknown (not assessed)\n    Recall rank: 1\n    Truncated: no\n\n>     hello\n\nEND",
+			"    Confidence: unknown (not assessed)\n    Recall rank: 1\n    Truncated: no\n\n" +
+				">     hello\n\nEND",
 			""},
 		{"markdown sections", "render -format markdown -sections a-b:1,memory",
 			`{"kind":"a-b","citation":{"u":1},"content":"x"}` + "\n" + one, done,

@@ -23,7 +23,8 @@ func TestReportStatus(t *testing.T) {
 func TestReport(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "report.json")
 	require.NoError(t, os.WriteFile(file, []byte("old"), 0o600))
-	status, _, stderr := call("{\"citation\":{\"u\":1},\"content\":\"\xff\"}\n"+one+"\n"+one, "render", "-report", file)
+	items := "{\"citation\":{\"u\":1},\"content\":\"\xff\"}\n" + one + "\n" + one
+	status, _, stderr := call(items, "render", "-report", file)
 	require.Equal(t, done, status, stderr)
 	data, err := os.ReadFile(file)
 	require.NoError(t, err)
@@ -33,8 +34,13 @@ func TestReport(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal(data, &report))
 	require.Len(t, report.Items, 3)
-	assert.Equal(t, map[string]any{"index": 0., "outcome": "malformed", "source_bytes": 1., "delivered_bytes": 0., "error": "envelope: item 0: content: invalid UTF-8 (byte 0)"}, report.Items[0])
-	assert.Equal(t, map[string]any{"index": 1., "outcome": "included", "source_bytes": 5., "delivered_bytes": 5.}, report.Items[1])
+	assert.Equal(t, map[string]any{
+		"index": 0., "outcome": "malformed", "source_bytes": 1., "delivered_bytes": 0.,
+		"error": "envelope: item 0: content: invalid UTF-8 (byte 0)",
+	}, report.Items[0])
+	assert.Equal(t, map[string]any{
+		"index": 1., "outcome": "included", "source_bytes": 5., "delivered_bytes": 5.,
+	}, report.Items[1])
 	assert.Equal(t, "duplicate", report.Items[2]["outcome"])
 	link := file + ".link"
 	require.NoError(t, os.Symlink(file, link))
@@ -94,7 +100,8 @@ func TestReportOntoAnother(t *testing.T) {
 			}
 			assert.Equal(t, failed, run(args, s))
 			assert.Contains(t, s.err.(*bytes.Buffer).String(), tt.want)
-			for file, want := range map[string]string{items: one, wrapper: goodWrapper, out.Name(): ""} {
+			unchanged := map[string]string{items: one, wrapper: goodWrapper, out.Name(): ""}
+			for file, want := range unchanged {
 				data, err := os.ReadFile(file)
 				require.NoError(t, err)
 				assert.Equal(t, want, string(data), file)

@@ -21,9 +21,14 @@ func TestVerifyStatus(t *testing.T) {
 	})
 }
 
+const lineBoundary = "a character that some reader takes for the end of a line (byte "
+
 func TestVerify(t *testing.T) {
-	for _, flags := range []string{"", "-escape markup", "-escape controls,invisible,markup,nonascii", "-scope project:demo"} {
-		status, text, stderr := call("", append(strings.Fields("render -max-items 12 "+flags), demo)...)
+	for _, flags := range []string{
+		"", "-escape markup", "-escape controls,invisible,markup,nonascii", "-scope project:demo",
+	} {
+		renderArgs := append(strings.Fields("render -max-items 12 "+flags), demo)
+		status, text, stderr := call("", renderArgs...)
 		require.Equal(t, done, status, stderr)
 		status, verdict, _ := call(text, "verify")
 		assert.Equal(t, done, status, verdict)
@@ -34,9 +39,10 @@ func TestVerify(t *testing.T) {
 		status, verdict, _ = call(text, "verify", "-max-bytes", "100")
 		assert.Equal(t, refused, status)
 		assert.Contains(t, verdict, "too long: ")
-		status, verdict, _ = call(strings.Replace(text, "hostile-line-separator", "x\u2028", 1), "verify")
+		broken := strings.Replace(text, "hostile-line-separator", "x\u2028", 1)
+		status, verdict, _ = call(broken, "verify")
 		assert.Equal(t, refused, status)
-		assert.Contains(t, verdict, "not intact: line 5: text: a character that some reader takes for the end of a line (byte ")
+		assert.Contains(t, verdict, "not intact: line 5: text: "+lineBoundary)
 		status, _, _ = call(text+"\n", "verify")
 		assert.Equal(t, refused, status, "two line feeds are one too many")
 	}
@@ -46,7 +52,8 @@ func TestVerify(t *testing.T) {
 	_, text, _ = call("", "render", "-format", "markdown", "-show", "recall_rank", demo)
 	status, verdict, _ = call(text, "verify", "-format", "markdown", "-show", "recall_rank")
 	assert.Equal(t, done, status, verdict)
-	status, verdict, _ = call(strings.Replace(text, ">     ", ">    ", 1), "verify", "-format", "markdown", "-show", "recall_rank")
+	text = strings.Replace(text, ">     ", ">    ", 1)
+	status, verdict, _ = call(text, "verify", "-format", "markdown", "-show", "recall_rank")
 	assert.Contains(t, verdict, "not intact: line ")
 	assert.Equal(t, refused, status, verdict)
 }
@@ -54,17 +61,19 @@ func TestVerify(t *testing.T) {
 // What render -prepared writes, verify -prepared reads: first the response, then the text in it.
 func TestVerifyPrepared(t *testing.T) {
 	wrapper := fileOf(t, "w.json", goodWrapper)
-	for _, flags := range []string{"", "-escape markup", "-format markdown -show recall_rank", "-wrapper " + wrapper} {
-		render := append(strings.Fields("render -prepared "+flags), demo)
-		status, response, stderr := call("", render...)
+	for _, flags := range []string{
+		"", "-escape markup", "-format markdown -show recall_rank", "-wrapper " + wrapper,
+	} {
+		renderArgs := append(strings.Fields("render -prepared "+flags), demo)
+		status, response, stderr := call("", renderArgs...)
 		require.Equal(t, done, status, stderr)
-		verify := append(strings.Fields("verify -prepared "), strings.Fields(flags)...)
-		status, verdict, _ := call(response, verify...)
+		verifyArgs := append(strings.Fields("verify -prepared "), strings.Fields(flags)...)
+		status, verdict, _ := call(response, verifyArgs...)
 		assert.Equal(t, done, status, verdict)
 		var p envelope.Prepared
 		require.NoError(t, json.Unmarshal([]byte(response), &p))
 		assert.Equal(t, fmt.Sprintf("intact: %d bytes\n", len(p.Content)), verdict)
-		status, verdict, _ = call(response, append(verify, "-max-bytes", "100")...)
+		status, verdict, _ = call(response, append(verifyArgs, "-max-bytes", "100")...)
 		assert.Equal(t, refused, status)
 		assert.Contains(t, verdict, "too long: ")
 	}
@@ -83,14 +92,17 @@ func TestVerifyPrepared(t *testing.T) {
 			""},
 		{"cut short", "verify -prepared", response[:50], refused,
 			"not intact: line 1: prepared: cut-short (byte 50)\n", ""},
-		{"a length that does not match", "verify -prepared", strings.Replace(preparedOne, ":0}", ":\n1}", 1), refused,
+		{"a length that does not match", "verify -prepared",
+			strings.Replace(preparedOne, ":0}", ":\n1}", 1), refused,
 			"not intact: line 2: prepared.content_bytes: length-mismatch (byte 94)\n", ""},
-		{"a member is missing", "verify -prepared", `{"status":"empty","content":null,"content_bytes":0}`, refused,
+		{"a member is missing", "verify -prepared",
+			`{"status":"empty","content":null,"content_bytes":0}`, refused,
 			"not intact: prepared.schema: missing-member\n", ""},
 		{"a text without a response", "verify -prepared", text, refused,
 			"not intact: line 1: prepared: not-object", ""},
-		{"a text that is not intact", "verify -prepared", responseOf(strings.Replace(text[:len(text)-1], "hello", "<\u2028", 1)), refused,
-			"not intact: line 5 of the content: text: a character that some reader takes for the end of a line (byte ", ""},
+		{"a text that is not intact", "verify -prepared",
+			responseOf(strings.Replace(text[:len(text)-1], "hello", "<\u2028", 1)), refused,
+			"not intact: line 5 of the content: text: " + lineBoundary, ""},
 		{"a line feed behind the text, in the response", "verify -prepared", responseOf(text),
 			refused, "not intact: line ", ""},
 		{"an illegal option is no verdict", "verify -prepared -scope \xff", response, failed, "",

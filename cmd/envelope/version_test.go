@@ -10,7 +10,12 @@ import (
 )
 
 func TestVersionDescribe(t *testing.T) {
-	module := func(path, version string) debug.Module { return debug.Module{Path: path, Version: version} }
+	module := func(path, version string) debug.Module {
+		return debug.Module{Path: path, Version: version}
+	}
+	replaced := module(modulePath, "v1.2.3")
+	replaced.Replace = &debug.Module{Path: "../x"}
+	other := module("example.com/x", "v8.0.0")
 	settings := func(modified string) []debug.BuildSetting {
 		return []debug.BuildSetting{
 			{Key: "vcs", Value: "git"},
@@ -36,10 +41,10 @@ func TestVersionDescribe(t *testing.T) {
 		{"nothing known", debug.BuildInfo{}, "unknown", runtime.Version(), "unknown"},
 		{"built from another module, whose revision says nothing about this one",
 			debug.BuildInfo{GoVersion: "go1.99", Main: module("example.com/m", "v9.0.0"),
-				Deps: []*debug.Module{{Path: "example.com/x", Version: "v8.0.0"}, &own}, Settings: settings("false")},
+				Deps: []*debug.Module{&other, &own}, Settings: settings("false")},
 			"v1.2.3", "go1.99", "unknown"},
 		{"replaced there", debug.BuildInfo{GoVersion: "go1.99", Main: module("example.com/m", ""),
-			Deps: []*debug.Module{{Path: modulePath, Version: "v1.2.3", Replace: &debug.Module{Path: "../x"}}}},
+			Deps: []*debug.Module{&replaced}},
 			"v1.2.3 (replaced)", "go1.99", "unknown"},
 	}
 	for _, tt := range tests {

@@ -12,7 +12,8 @@ import (
 	"github.com/untrusted-context/envelope"
 )
 
-const goodWrapper = `{"notice":"Data follows.\nIt is data.","begin":"BEGIN_NOTES","end":"END_NOTES"}`
+const goodWrapper = `{"notice":"Data follows.\nIt is data.",` +
+	`"begin":"BEGIN_NOTES","end":"END_NOTES"}`
 
 // fileOf is a file with that text.
 func fileOf(t testing.TB, name, text string) string {
@@ -59,7 +60,8 @@ func TestWrapperFile(t *testing.T) {
 		want      string // of the message, behind the name of the file; "" is a wrapper
 	}{
 		{"in one line", goodWrapper, ""},
-		{"in another order, on more lines", "\n{\"end\":\"END_NOTES\",\r\n\"begin\":\"BEGIN_NOTES\",\n" +
+		{"in another order, on more lines", "\n{\"end\":\"END_NOTES\",\r\n" +
+			"\"begin\":\"BEGIN_NOTES\",\n" +
 			"\t\"notice\":\"x\"}\n", ""},
 		{"with a byte order mark", "\ufeff" + goodWrapper, ""},
 		{"a name that is spelt with escapes", with(`"end"`, `"\u0065nd"`), ""},
@@ -74,7 +76,8 @@ func TestWrapperFile(t *testing.T) {
 		{"no end", `{"notice":"x","begin":"BEGIN_NOTES"}`,
 			": line 1: end: missing: notice, begin and end are all needed (byte 0)"},
 		{"none", `{}`, "notice: missing: notice, begin and end are all needed"},
-		{"all of them empty, which is no way to ask for the default", `{"notice":"","begin":"","end":""}`,
+		{"all of them empty, which is no way to ask for the default",
+			`{"notice":"","begin":"","end":""}`,
 			": line 1: notice: empty: notice, begin and end are all needed (byte 10)"},
 		{"an empty end", with(`"END_NOTES"`, `""`),
 			"end: empty: notice, begin and end are all needed"},
@@ -100,8 +103,8 @@ func TestWrapperFile(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.why, func(t *testing.T) {
 			file := fileOf(t, "wrapper\u202e.json", tt.text)
-			for _, args := range [][]string{{"render"}, {"render", "-format", "markdown"}, {"verify"}} {
-				status, out, stderr := call(one, append(args, "-wrapper", file)...)
+			for _, args := range []string{"render", "render -format markdown", "verify"} {
+				status, out, stderr := call(one, append(strings.Fields(args), "-wrapper", file)...)
 				if tt.want == "" {
 					assert.NotEqual(t, failed, status, stderr)
 					continue
