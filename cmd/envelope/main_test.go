@@ -237,7 +237,7 @@ func TestCommandReference(t *testing.T) {
 	require.NoError(t, os.Symlink(program, filepath.Join(bin, "envelope")))
 	data, err := os.ReadFile("../../docs/command.md")
 	require.NoError(t, err)
-	commands := 0
+	examples := 0
 	for _, block := range strings.Split(string(data), "\n```console\n")[1:] {
 		block, _, ok := strings.Cut(block, "```\n")
 		require.True(t, ok)
@@ -251,8 +251,8 @@ func TestCommandReference(t *testing.T) {
 			var exit *exec.ExitError
 			require.True(t, err == nil || errors.As(err, &exit), err)
 			assert.Equal(t, want, string(got), line)
-			commands++
+			examples++
 		}
 	}
-	assert.Greater(t, commands, 15)
+	assert.Greater(t, examples, 15)
 }

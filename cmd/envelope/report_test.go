@@ -117,6 +117,20 @@ func TestReportOntoAnother(t *testing.T) {
 	assert.Equal(t, done, status, stderr.String())
 }
 
+// Writing to a terminal takes nothing from what is typed there, and devices like it are no files to
+// replace.
+func TestReportOntoDevice(t *testing.T) {
+	const device = "/dev/zero"
+	if _, err := os.Stat(device); err != nil {
+		t.Skip("no " + device + " here")
+	}
+	assert.NoError(t, separate(device, device, device, streams{}))
+	out, err := os.OpenFile(device, os.O_WRONLY, 0)
+	require.NoError(t, err)
+	defer out.Close()
+	assert.Error(t, separate(device, "-", "", streams{out: out}), "two documents on one terminal")
+}
+
 // A report is whole or as it was, and there is none about a text that could not be written.
 func TestReportWhole(t *testing.T) {
 	dir := t.TempDir()

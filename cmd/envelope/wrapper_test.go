@@ -86,6 +86,8 @@ func TestWrapperFile(t *testing.T) {
 		{"one more", with(`{`, `{"secret":"x",`), ": line 1: an unknown member"},
 		{"one twice", with(`{`, `{"end":"x",`), "duplicate member name"},
 		{"no string", with(`"BEGIN_NOTES"`, "\n7"), ": line 2: begin: not a string (byte 48)"},
+		{"no string, behind a byte order mark", "\ufeff" + with(`"BEGIN_NOTES"`, "7"),
+			"begin: not a string (byte 50)"},
 		{"null", with(`"END_NOTES"`, `null`), "end: not a string"},
 		{"invalid UTF-8", with("is data", "is\xff"), "invalid UTF-8 (byte 31)"},
 		{"half of a surrogate pair", with("is data", `is\ud83d`), "lone surrogate"},
