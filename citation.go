@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/untrusted-context/envelope/internal/encode"
+	"github.com/untrusted-context/envelope/internal/quote"
 	"github.com/untrusted-context/envelope/internal/strictjson"
 )
 
@@ -46,7 +47,7 @@ func marshalCitation(v any) ([]byte, error) {
 		err.Item = -1
 		return nil, err
 	}
-	return c.appendJSON(nil, &escapers[0]), nil
+	return c.appendJSON(nil, lineQuoter), nil
 }
 
 // citation is an item's citation as both renderers write it.
@@ -58,7 +59,7 @@ type citation struct {
 	version string
 	object  []byte // of any other citation: the compact JSON object
 	key     []byte // the same with its strings spelt one way, to compare
-	plain   bool   // its strings are ASCII without a character that is ever escaped
+	asIs    bool   // its strings are ASCII without a character that is ever escaped
 	parsed  bool   // to resolve it took more than a look
 }
 
@@ -71,7 +72,7 @@ const (
 	objectForm
 )
 
-// resolve makes c, which is zero, what v cites, seen from a renderer's scope; a citation of no form is none.
+// resolve makes c, which is zero, what v cites, seen from a renderer's scope. What lacks an id is not checked further.
 func (c *citation) resolve(v any, scope string) *Error {
 	if !c.take(v) {
 		var err *Error
@@ -80,8 +81,7 @@ func (c *citation) resolve(v any, scope string) *Error {
 		}
 		c.parsed = true
 	}
-	if c.lacksID() {
-		c.form = noCitation
+	if c.lacking() != "" {
 		return nil
 	}
 	if err := c.validate(); err != nil {
@@ -111,22 +111,27 @@ func (c *citation) take(v any) bool {
 	return true
 }
 
-// lacksID reports whether c lacks its artifact, entry or version id.
-func (c *citation) lacksID() bool {
-	lacking := func(id string) bool { return blank(id, len(id)) }
-	switch c.form {
-	case memoryForm:
-		return lacking(c.ref.ArtifactID) || lacking(c.entry) || lacking(c.version)
-	case artifactForm:
-		return lacking(c.ref.ArtifactID)
+// lacking returns the field of c that an item needs and that is missing or blank, or "".
+func (c *citation) lacking() string {
+	none := func(id string) bool { return quote.Blank(id, len(id)) }
+	own, entry := c.form == memoryForm || c.form == artifactForm, c.form == memoryForm
+	switch {
+	case c.form == noCitation:
+		return "citation"
+	case own && none(c.ref.ArtifactID):
+		return "citation.artifact_id"
+	case entry && none(c.entry):
+		return "citation.entry_id"
+	case entry && none(c.version):
+		return "citation.entry_version_id"
 	}
-	return c.form == noCitation
+	return ""
 }
 
-// validate checks that the strings of c are UTF-8, and notes whether they are plain.
+// validate checks that the strings of c are UTF-8, and notes whether they are written as they are.
 func (c *citation) validate() *Error {
-	c.plain = plainText(c.scope) && plainText(c.ref.Family) && plainText(c.ref.ArtifactID) && plainText(c.entry) && plainText(c.version)
-	if c.plain {
+	c.asIs = quote.Plain(c.scope) && quote.Plain(c.ref.Family) && quote.Plain(c.ref.ArtifactID) && quote.Plain(c.entry) && quote.Plain(c.version)
+	if c.asIs {
 		return nil
 	}
 	for _, f := range [...]struct{ value, name string }{
@@ -136,7 +141,7 @@ func (c *citation) validate() *Error {
 		{c.entry, "citation.entry_id"},
 		{c.version, "citation.entry_version_id"},
 	} {
-		if bad := firstInvalid(f.value); bad >= 0 {
+		if bad := quote.FirstInvalid(f.value); bad >= 0 {
 			return &Error{Err: ErrInvalidUTF8, Field: f.name, Offset: bad}
 		}
 	}
@@ -167,10 +172,7 @@ func (c *citation) glance() uint64 {
 	const odd = 0x9e3779b97f4a7c15
 	h := uint64(c.ref.Revision)*odd + uint64(len(c.key))
 	for _, s := range [...]string{c.ref.ArtifactID, c.entry, c.version} {
-		h = h*odd + uint64(len(s))
-		if len(s) >= wordBytes {
-			h += load64(s, len(s)-wordBytes)
-		}
+		h = h*odd + uint64(len(s)) + quote.LastWord(s)
 	}
 	return h * odd
 }
@@ -178,10 +180,10 @@ func (c *citation) glance() uint64 {
 var hashSeed = maphash.MakeSeed()
 
 // appendJSON appends c as a JSON object, escaped, its markers not yet broken.
-func (c *citation) appendJSON(dst []byte, t *escaper) []byte {
+func (c *citation) appendJSON(dst []byte, t *quote.Escaper) []byte {
 	switch {
 	case c.form == objectForm:
-		return EscapeJSON(dst, c.object, t.escape)
+		return t.AppendEncoded(dst, c.object)
 	case c.form == memoryForm && c.scope == "":
 		dst = c.appendRef(append(dst, `{"memory_ref":`...), t)
 	case c.form == memoryForm:
@@ -199,20 +201,20 @@ func (c *citation) appendJSON(dst []byte, t *escaper) []byte {
 }
 
 // appendText appends a string of c as a literal.
-func (c *citation) appendText(dst []byte, t *escaper, s string) []byte {
-	if c.plain {
+func (c *citation) appendText(dst []byte, t *quote.Escaper, s string) []byte {
+	if c.asIs {
 		return append(append(append(dst, '"'), s...), '"')
 	}
-	return t.appendLiteral(dst, s)
+	return t.AppendLiteral(dst, s)
 }
 
-func (c *citation) appendQualified(dst []byte, t *escaper) []byte {
+func (c *citation) appendQualified(dst []byte, t *quote.Escaper) []byte {
 	dst = c.appendText(append(dst, `{"scope_id":`...), t, c.scope)
 	dst = c.appendRef(append(dst, `,"artifact":`...), t)
 	return append(dst, '}')
 }
 
-func (c *citation) appendRef(dst []byte, t *escaper) []byte {
+func (c *citation) appendRef(dst []byte, t *quote.Escaper) []byte {
 	dst = c.appendText(append(dst, `{"family":`...), t, c.ref.Family)
 	dst = c.appendText(append(dst, `,"artifact_id":`...), t, c.ref.ArtifactID)
 	dst = strconv.AppendInt(append(dst, `,"revision":`...), c.ref.Revision, 10)
@@ -254,7 +256,7 @@ func objectCitation(v any) (citation, *Error) {
 	case raw[start] != '{':
 		return c, citationError(ErrNotObject, start)
 	}
-	c.key = appendCompact(make([]byte, 0, end-start), raw[start:end], &escapers[0])
+	c.key = appendCompact(make([]byte, 0, end-start), raw[start:end], lineQuoter)
 	c.object = c.key
 	if spelt {
 		// A raw message keeps its spelling. The strings of other values are spelt by this package, whatever the encoding/json of the day
@@ -282,7 +284,7 @@ var syntaxErrors = [...]error{
 
 // appendCompact appends a strict value without white space between its tokens and with its strings as t writes them, or as they are
 // spelt when t is nil.
-func appendCompact(dst, value []byte, t *escaper) []byte {
+func appendCompact(dst, value []byte, t *quote.Escaper) []byte {
 	for i := 0; i < len(value); {
 		c := value[i]
 		end := i + 1
@@ -295,7 +297,7 @@ func appendCompact(dst, value []byte, t *escaper) []byte {
 			if literal := value[i:end]; t == nil {
 				dst = append(dst, literal...)
 			} else {
-				dst = t.appendLiteral(dst, string(strictjson.Decode(literal)))
+				dst = t.AppendLiteral(dst, string(strictjson.Decode(literal)))
 			}
 		}
 		i = end
@@ -338,7 +340,7 @@ func shaped(object []byte) (c citation, ok bool) {
 	if r.refs != 1 || r.entries && r.form != memoryForm {
 		return c, false
 	}
-	return r.citation, r.lacksID() || r.scope && r.family && r.revision
+	return r.citation, r.lacking() != "" || r.scope && r.family && r.revision
 }
 
 // shapeReader is a citation in the making, and what of it has been read.

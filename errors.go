@@ -18,6 +18,7 @@ var (
 	ErrLoneSurrogate = errors.New("an escape is half of a surrogate pair")
 	ErrTooDeep       = errors.New("nested too deeply")
 	ErrBlank         = errors.New("blank")
+	ErrMissing       = errors.New("missing or blank")
 
 	ErrFrame         = errors.New("the notice, a marker or the space between them is not as written")
 	ErrMarker        = errors.New("a marker stands where it must not")

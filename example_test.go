@@ -53,7 +53,7 @@ func ExampleJSON_Append() {
 	// 532 506
 	// 0 truncated 90 67 <nil>
 	// 1 malformed 2 0 envelope: item 1: content: invalid UTF-8 (byte 0)
-	// 2 uncited 51 0 <nil>
+	// 2 uncited 51 0 envelope: item 2: citation: missing or blank
 }
 
 // What a receiver does: it accepts what a renderer of the same settings can have written, and nothing else.

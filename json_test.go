@@ -263,7 +263,7 @@ func TestJSONEmptyResults(t *testing.T) {
 		assert.Equal(t, 0, report.Bytes)
 		assert.Equal(t, []string{"no-room"}, outcomesOf(report), most)
 	}
-	for _, items := range [][]envelope.Item{nil, {}, {{}}} {
+	for _, items := range [][]envelope.Item{nil, {}, {memory("e", " ")}} {
 		p, err := envelope.JSON{}.Render(items, envelope.Budget{})
 		require.NoError(t, err)
 		assert.False(t, p.Ready())
@@ -756,14 +756,14 @@ func TestJSONAllocations(t *testing.T) {
 		"prose": strings.Repeat("plain words ", 100), "hostile": strings.Repeat(end+"\u2028\"", 30), "long": strings.Repeat("记忆", 5000),
 	}
 	for name, content := range contents {
-		for _, n := range []int{1, 8, 200} {
+		for _, n := range []int{1, 8, 16, 17, 200} {
 			for _, j := range []envelope.JSON{{}, {Scope: "s", Escape: 15}, {Wrapper: envelope.Wrapper{Notice: "n", Begin: "<untrusted-context>", End: "</untrusted-context>"}}} {
 				for _, b := range []envelope.Budget{{}, {MaxBytes: 1}, {MaxBytes: 100}, {MaxBytes: 300}, {MaxBytes: 300, MinTruncatedBytes: 200}, {MaxBytes: 4472}} {
 					items := make([]envelope.Item, n)
 					for i := range items {
 						items[i] = memory(fmt.Sprint(i), content)
 					}
-					items[n-1] = memory(strings.Repeat("\u2028", 30), content) // an identifier that the room may be too small for
+					items[n-1] = memory(strings.Repeat("\u2028", 30)+"x", content) // an identifier that the room may be too small for
 					items[n/2].Kind = strings.Repeat("\x01", 50)
 					dst := make([]byte, 0, max(b.MaxBytes, 1))
 					if b.MaxBytes == 0 {
@@ -774,7 +774,11 @@ func TestJSONAllocations(t *testing.T) {
 							t.Fatal(err)
 						}
 					})
-					assert.LessOrEqual(t, allocations, 1.0, "%s, %d items, %+v, %+v", name, n, b, j)
+					most := 1.0
+					if n > 16 {
+						most = 2
+					}
+					assert.LessOrEqual(t, allocations, most, "%s, %d items, %+v, %+v", name, n, b, j)
 				}
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/untrusted-context/envelope/internal/quote"
 	"github.com/untrusted-context/envelope/internal/strictjson"
 )
 
@@ -51,9 +52,9 @@ func (w *markdownWriter) textFault(text string) (at int, what error) {
 		case r == '\n':
 		case r == utf8.RuneError && !strings.HasPrefix(text[i:], "\ufffd"):
 			return i, ErrInvalidUTF8
-		case r == '\u2028' || r == '\u2029' || '\v' <= r && r <= '\r' || '\x1c' <= r && r <= '\x1e' || r == '\u0085':
+		case quote.LineBoundary(r):
 			return i, ErrLineBoundary
-		case w.display.hidden(r):
+		case w.display.Hides(r):
 			return i, ErrHidden
 		}
 	}
@@ -283,7 +284,7 @@ func (w *markdownWriter) ownCitation(lines []string) (c citation, ok bool) {
 		c.version = entry.text()
 		r.bad = r.bad || entry.bad || !entry.done()
 	}
-	return c, !r.bad && err == nil && !c.lacksID()
+	return c, !r.bad && err == nil && c.lacking() == ""
 }
 
 // lineReader reads a line of metadata from the left. Once something was not there, it is bad.
@@ -379,7 +380,7 @@ func (c *checker) body(truncated bool) *Error {
 	if len(shown) == 0 {
 		return c.fault()
 	}
-	whole := slices.ContainsFunc(shown, func(line string) bool { return !blank(line, len(line)) })
+	whole := slices.ContainsFunc(shown, func(line string) bool { return !quote.Blank(line, len(line)) })
 	text := strings.Join(shown, "\n")
 	if !whole || truncated && (!strings.HasSuffix(text, ellipsis) || text == ellipsis) {
 		return openError(ErrUndeliverable, start)

@@ -594,14 +594,14 @@ func TestMarkdownAllocations(t *testing.T) {
 	}
 	scoped := envelope.Markdown{Scope: strings.Repeat("记", 100), Sections: []envelope.Section{{Title: strings.Repeat("t", 80)}}}
 	for name, content := range contents {
-		for _, n := range []int{1, 8, 200} {
+		for _, n := range []int{1, 8, 16, 17, 200} {
 			for _, m := range []envelope.Markdown{{}, own, scoped} {
 				for _, b := range []envelope.Budget{{}, {MaxBytes: 1}, {MaxBytes: 100}, {MaxBytes: 400}, {MaxBytes: 400, MinTruncatedBytes: 200}, {MaxBytes: 4472}} {
 					items := make([]envelope.Item, n)
 					for i := range items {
 						items[i] = memory(fmt.Sprint(i), content)
 					}
-					items[n-1] = memory(strings.Repeat("\u2028", 30), content) // an identifier that the room may be too small for
+					items[n-1] = memory(strings.Repeat("\u2028", 10)+"x", content) // an identifier that the room may be too small for
 					dst := make([]byte, 0, max(b.MaxBytes, 1))
 					if b.MaxBytes == 0 {
 						dst = make([]byte, 0, 8000)
@@ -611,7 +611,11 @@ func TestMarkdownAllocations(t *testing.T) {
 							t.Fatal(err)
 						}
 					})
-					assert.LessOrEqual(t, allocations, 1.0, "%s, %d items, %+v, %+v", name, n, b, m)
+					most := 1.0
+					if n > 16 {
+						most = 2
+					}
+					assert.LessOrEqual(t, allocations, most, "%s, %d items, %+v, %+v", name, n, b, m)
 				}
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/untrusted-context/envelope/internal/quote"
 	"github.com/untrusted-context/envelope/internal/strictjson"
 )
 
@@ -31,15 +32,15 @@ func (p Prepared) MarshalJSON() ([]byte, error) {
 	if !p.Ready() {
 		return []byte(`{"schema":"` + schema + `","status":"` + statusEmpty + `","content":null,"content_bytes":0}`), nil
 	}
-	if bad := firstInvalid(p.Content); bad >= 0 {
+	if bad := quote.FirstInvalid(p.Content); bad >= 0 {
 		return nil, &Error{Err: ErrInvalidUTF8, Item: -1, Field: "content", Offset: bad}
 	}
-	if blank(p.Content, len(p.Content)) {
+	if quote.Blank(p.Content, len(p.Content)) {
 		return nil, optionError(ErrBlank, "content", -1, "")
 	}
 	b := make([]byte, 0, len(p.Content)+len(p.Content)/8+128)
 	b = append(b, `{"schema":"`+schema+`","status":"`+statusReady+`","content":`...)
-	b = escapers[0].appendLiteral(b, p.Content)
+	b = lineQuoter.AppendLiteral(b, p.Content)
 	b = append(b, `,"content_bytes":`...)
 	b = strconv.AppendInt(b, int64(len(p.Content)), 10)
 	return append(b, '}'), nil
@@ -177,7 +178,7 @@ var memberNames = [...]string{"schema", "status", "content", "content_bytes"}
 
 // parsePrepared returns the content of the response, of at most the given length.
 func parsePrepared(data []byte, most int) (string, error) {
-	if most <= (math.MaxInt-frameBytes)/unitBytes && len(data) > unitBytes*most+frameBytes {
+	if most <= (math.MaxInt-frameBytes)/quote.UnitBytes && len(data) > quote.UnitBytes*most+frameBytes {
 		return "", responseError(ReasonTooLarge, "", -1)
 	}
 	members, err := responseMembers(data)
@@ -223,7 +224,7 @@ func parsePrepared(data []byte, most int) (string, error) {
 		return wrong(ReasonLengthMismatch, memberBytes)
 	case len(content) > most:
 		return wrong(ReasonTooLong, memberContent)
-	case some && blank(content, len(content)):
+	case some && quote.Blank(content, len(content)):
 		return wrong(ReasonBlank, memberContent)
 	}
 	return content, nil
@@ -275,7 +276,7 @@ func memberNamed(name string) int {
 // or trims.
 func misspelt(name string) bool {
 	name, _, _ = strings.Cut(name, "\x00")
-	name = strings.TrimFunc(name, whiteSpace)
+	name = strings.TrimFunc(name, quote.WhiteSpace)
 	for k := range memberNames {
 		if strings.EqualFold(name, memberNames[k]) {
 			return true

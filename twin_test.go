@@ -384,7 +384,7 @@ func compareJSON(t testing.TB, j envelope.JSON, items []envelope.Item, b envelop
 		r := report.Items[i]
 		counts[r.Outcome]++
 		same = same && r.Outcome == outcomes[i].outcome && r.DeliveredBytes == outcomes[i].delivered && r.SourceBytes == len(items[i].Content)
-		same = same && (r.Err != nil) == (r.Outcome == envelope.Malformed)
+		same = same && (r.Err != nil) == (r.Outcome == envelope.Malformed || r.Outcome == envelope.Uncited)
 		if e, ok := r.Err.(*envelope.Error); ok && outcomes[i].bad >= 0 {
 			same = same && e.Item == i && e.Field == "content" && e.Offset == outcomes[i].bad
 		}
