@@ -103,3 +103,22 @@ func TestInvisibleCoversThisUnicode(t *testing.T) {
 		}
 	}
 }
+
+// FuzzEscapeJSON escapes any bytes: JSON stays the same JSON without a raw character of the classes, and anything else loses nothing.
+func FuzzEscapeJSON(f *testing.F) {
+	f.Fuzz(func(t *testing.T, encoded []byte, options uint8) {
+		e := envelope.Escape(options & 15)
+		got := envelope.EscapeJSON([]byte("pre"), encoded, e)
+		if string(got[:3]) != "pre" || strings.ContainsAny(string(got), "\u0085\u2028\u2029") {
+			t.Fatalf("%q", got)
+		}
+		if utf8.Valid(encoded) {
+			if want := (&twinJSON{escape: e}).escapeRunes(string(encoded), false); string(got[3:]) != want {
+				t.Fatalf("%q, want %q", got[3:], want)
+			}
+		}
+		if json.Valid(encoded) && utf8.Valid(encoded) && !sameJSON(t, encoded, got[3:]) {
+			t.Fatalf("%q is not %q", got[3:], encoded)
+		}
+	})
+}

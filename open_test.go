@@ -2,6 +2,7 @@ package envelope_test
 
 import (
 	"encoding/json"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -188,4 +189,45 @@ func TestOpenRoundTrip(t *testing.T) {
 	q, err := envelope.JSON{}.Render(again, envelope.Budget{})
 	require.NoError(t, err)
 	assert.Equal(t, p.Content, q.Content)
+}
+
+// FuzzOpen changes texts: what Open accepts, rendering what it returned gives back to the byte.
+func FuzzOpen(f *testing.F) {
+	rng := rand.New(rand.NewPCG(2, 2))
+	for len := 0; len < 40; {
+		j, items, b := randomCase(rng)
+		j.Wrapper, j.Scope, j.Trust = envelope.Wrapper{}, "", ""
+		text, _, err := j.Append(nil, items, b)
+		if err == nil && text != nil {
+			f.Add(string(text), uint8(j.Escape))
+			len++
+		}
+	}
+	f.Fuzz(func(t *testing.T, text string, options uint8) {
+		j := envelope.JSON{Escape: envelope.Escape(options & 15)}
+		opened, err := j.Open(text)
+		if err != nil {
+			if _, ok := err.(*envelope.Error); !ok {
+				t.Fatalf("%T", err)
+			}
+			return
+		}
+		requireIntact(t, text, envelope.PowerContextV1)
+		decoded := decodeLine(t, text)
+		var whole []envelope.Item
+		for i, d := range opened {
+			if d.Content != decoded.Items[i].Content {
+				t.Fatalf("%q is not %q", d.Content, decoded.Items[i].Content)
+			}
+			if !d.Truncated {
+				whole = append(whole, d.Item)
+			}
+		}
+		if len(whole) == len(opened) {
+			again, _, err := j.Append(nil, whole, envelope.Budget{-1, -1, -1, -1})
+			if err != nil || string(again) != text {
+				t.Fatalf("%q renders to %q (%v)", text, again, err)
+			}
+		}
+	})
 }
