@@ -161,7 +161,7 @@ func newHook(args []string, s streams) (*hookRun, error) {
 	f.StringVar(&h.scope, "scope", "", "the `scope` to ask in (default: "+scopeVariable+", or the cwd of the event)")
 	f.IntVar(&h.maxBytes, "max-bytes", defaultContext, fmt.Sprintf("at most so many bytes of context, %d to %d", leastContext, mostContext))
 	f.DurationVar(&h.timeout, "timeout", 3*time.Second, "the `time` that the event and the server may take together")
-	file, err := parse(f, args, s)
+	file, err := parseUsage(f, "-host HOST [flags]", args, s)
 	switch {
 	case err != nil:
 		return nil, err

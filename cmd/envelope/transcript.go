@@ -41,9 +41,14 @@ func transcripts(args []string, s streams) (int, error) {
 	if name != "help" && name != "-h" && name != "-help" && name != "--help" {
 		return failed, errors.New("the commands are check, repair and show (-h says what they do)")
 	}
-	fmt.Fprintln(s.out, "usage: envelope transcript COMMAND [flags] [FILE]     (envelope transcript COMMAND -h lists the flags)")
+	var usage strings.Builder
+	usage.WriteString("usage: envelope transcript COMMAND [flags] [FILE]     ")
+	usage.WriteString("(envelope transcript COMMAND -h lists the flags)\n")
 	for _, c := range transcriptCommands {
-		fmt.Fprintf(s.out, "  %-10s %s\n", c.name, c.does)
+		fmt.Fprintf(&usage, "  %-10s %s\n", c.name, c.does)
+	}
+	if _, err := io.WriteString(s.out, usage.String()); err != nil {
+		return failed, printable(err)
 	}
 	return done, nil
 }
@@ -212,7 +217,12 @@ func showTranscript(args []string, s streams) (int, error) {
 	f := newLogFlags("show")
 	in, err := openLog(f, args, s)
 	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(s.out, "What it shows is for people. There is no way back from it to messages: nothing reads it, and a parser of\nyour own would take what stands in a message for a message.")
+		_, failure := io.WriteString(s.out, "What it shows is for people. There is no way back from it "+
+			"to messages: nothing reads it, and a parser of\nyour own would take what stands in a "+
+			"message for a message.\n")
+		if failure != nil {
+			return failed, printable(failure)
+		}
 	}
 	if err != nil {
 		return failed, err
