@@ -40,8 +40,28 @@ type ArtifactCitation struct {
 // MarshalJSON writes the citation as a [JSON] renderer without a scope does.
 func (c MemoryCitation) MarshalJSON() ([]byte, error) { return marshalCitation(c) }
 
+// UnmarshalJSON reads a memory citation, local or qualified, as a [JSON] renderer writes it, with its
+// members in any order. Anything else is an error.
+func (c *MemoryCitation) UnmarshalJSON(data []byte) error {
+	read, err := unmarshalCitation(data, memoryForm)
+	if err == nil {
+		*c = MemoryCitation{read.scope, read.ref, read.entry, read.version}
+	}
+	return err
+}
+
 // MarshalJSON writes the citation as a [JSON] renderer without a scope does.
 func (c ArtifactCitation) MarshalJSON() ([]byte, error) { return marshalCitation(c) }
+
+// UnmarshalJSON reads an artifact citation, local or qualified, as a [JSON] renderer writes it, with
+// its members in any order. Anything else is an error.
+func (c *ArtifactCitation) UnmarshalJSON(data []byte) error {
+	read, err := unmarshalCitation(data, artifactForm)
+	if err == nil {
+		*c = ArtifactCitation{read.scope, read.ref}
+	}
+	return err
+}
 
 func marshalCitation(v any) ([]byte, error) {
 	var c citation
@@ -51,6 +71,20 @@ func marshalCitation(v any) ([]byte, error) {
 		return nil, err
 	}
 	return c.appendJSON(nil, lineQuoter), nil
+}
+
+func unmarshalCitation(data []byte, form citationForm) (citation, error) {
+	c, err := objectCitation(json.RawMessage(data))
+	if err != nil {
+		err.Item = -1
+		return c, err
+	}
+	if c.form != form {
+		err := citationError(ErrNotCitation, -1)
+		err.Item = -1
+		return c, err
+	}
+	return c, nil
 }
 
 // citation is an item's citation as both renderers write it.

@@ -2,6 +2,7 @@ package envelope_test
 
 import (
 	"encoding/json"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -242,4 +243,46 @@ func FuzzJSONCitation(f *testing.F) {
 			t.Fatalf("%q came out as %q", raw, got)
 		}
 	})
+}
+
+// What MarshalJSON writes is read back; what is of another shape is refused, without its content in
+// the message.
+func TestCitationUnmarshalJSON(t *testing.T) {
+	ref := envelope.ArtifactRef{Family: "f\u2028", ArtifactID: "a", Revision: math.MinInt64}
+	for _, want := range []envelope.MemoryCitation{{}, {"", ref, "e", "v"}, {"s", ref, "e", "v"}} {
+		data, err := json.Marshal(want)
+		require.NoError(t, err)
+		got := envelope.MemoryCitation{Scope: "before"}
+		require.NoError(t, json.Unmarshal(data, &got))
+		assert.Equal(t, want, got)
+	}
+	for _, want := range []envelope.ArtifactCitation{{}, {"", ref}, {"s", ref}} {
+		data, err := json.Marshal(want)
+		require.NoError(t, err)
+		got := envelope.ArtifactCitation{Scope: "before"}
+		require.NoError(t, json.Unmarshal(data, &got))
+		assert.Equal(t, want, got)
+	}
+	memories := `{"entry_id":"e","entry_version_id":"v","memory_ref":{"revision":1,` +
+		`"artifact_id":"a","family":"f"}}`
+	var memory envelope.MemoryCitation
+	require.NoError(t, json.Unmarshal([]byte(memories), &memory))
+	assert.Equal(t, "e", memory.EntryID)
+
+	for _, tt := range []struct {
+		why, data string
+		want      error
+	}{
+		{"the other type", `{"artifact_ref":{"family":"f","artifact_id":"a","revision":1}}`,
+			envelope.ErrNotCitation},
+		{"another member", `{"memory_ref":{"family":"f","artifact_id":"secret","revision":1},` +
+			`"entry_id":"e","entry_version_id":"v","x":1}`, envelope.ErrNotCitation},
+		{"no object", `["secret"]`, envelope.ErrNotObject},
+		{"a member twice", `{"secret":1,"secret":2}`, envelope.ErrDuplicateName},
+	} {
+		err := memory.UnmarshalJSON([]byte(tt.data))
+		assert.ErrorIs(t, err, tt.want, tt.why)
+		assert.NotContains(t, err.Error(), "secret", tt.why)
+		assert.Equal(t, "e", memory.EntryID, "what it was")
+	}
 }

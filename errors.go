@@ -20,6 +20,7 @@ var (
 	ErrTooDeep       = errors.New("nested too deeply")
 	ErrBlank         = errors.New("blank")
 	ErrMissing       = errors.New("missing or blank")
+	ErrNotCitation   = errors.New("not a citation of this type")
 	ErrDecode        = errors.New("does not decode into the value given")
 
 	ErrFrame         = errors.New("the frame is not as written")

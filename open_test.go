@@ -232,3 +232,38 @@ func FuzzOpen(f *testing.F) {
 		}
 	})
 }
+
+func TestDecodeCitation(t *testing.T) {
+	type page struct {
+		URL  string `json:"url"`
+		Line int    `json:"line"`
+	}
+	want := page{"https://example.org/<a>\u2028", 7}
+	cited := envelope.MemoryCitation{
+		"s", envelope.ArtifactRef{Family: "f", ArtifactID: "a", Revision: 1 << 60}, "e", "v",
+	}
+	text, _, err := envelope.JSON{Escape: 15}.Append(nil, []envelope.Item{
+		{Citation: want, Content: "x"}, {Citation: cited, Content: "y"},
+	}, envelope.Budget{})
+	require.NoError(t, err)
+	opened, err := envelope.JSON{Escape: 15}.Open(string(text))
+	require.NoError(t, err)
+	var got page
+	require.NoError(t, opened[0].DecodeCitation(&got))
+	assert.Equal(t, want, got)
+	var own envelope.MemoryCitation
+	require.NoError(t, opened[1].DecodeCitation(&own))
+	assert.Equal(t, cited, own)
+
+	err = opened[0].DecodeCitation(&own)
+	assert.ErrorIs(t, err, envelope.ErrDecode)
+	assert.ErrorIs(t, err, envelope.ErrNotCitation)
+	assert.NotContains(t, err.Error(), "example")
+	var wrong struct {
+		URL int `json:"url"`
+	}
+	err = opened[0].DecodeCitation(&wrong)
+	var typed *json.UnmarshalTypeError
+	assert.ErrorAs(t, err, &typed, "the decoder's own error is below")
+	assert.ErrorIs(t, envelope.Delivered{}.DecodeCitation(&got), envelope.ErrDecode)
+}

@@ -12,32 +12,9 @@ import (
 	"github.com/untrusted-context/envelope"
 )
 
-type itemReport struct {
-	Index          int    `json:"index"`
-	Outcome        string `json:"outcome"`
-	SourceBytes    int    `json:"source_bytes"`
-	DeliveredBytes int    `json:"delivered_bytes"`
-	Error          string `json:"error,omitempty"`
-}
-
 // encodeReport is the JSON that -report writes.
 func encodeReport(r envelope.Report) ([]byte, error) {
-	report := struct {
-		Bytes int          `json:"bytes"`
-		Items []itemReport `json:"items"`
-	}{r.Bytes, make([]itemReport, len(r.Items))}
-	for i, item := range r.Items {
-		report.Items[i] = itemReport{
-			Index:          i,
-			Outcome:        item.Outcome.String(),
-			SourceBytes:    item.SourceBytes,
-			DeliveredBytes: item.DeliveredBytes,
-		}
-		if item.Err != nil {
-			report.Items[i].Error = item.Err.Error()
-		}
-	}
-	data, err := json.MarshalIndent(report, "", "  ")
+	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return nil, err
 	}
