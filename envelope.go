@@ -149,7 +149,7 @@ func (j JSON) writer() (w jsonWriter, err error) {
 		if err := j.Wrapper.validate(); err != nil {
 			return w, err
 		}
-		w.wrapper, w.markers = j.Wrapper, j.Wrapper.markers()
+		w.wrapper, w.markers = j.Wrapper, newMarkers(j.Wrapper.Begin, j.Wrapper.End)
 	}
 	w.trust = "untrusted_history"
 	if j.Trust != "" {

@@ -86,3 +86,8 @@ func optionError(what error, field string, offset int, rule string) *Error {
 func notText(field string, offset int) *Error {
 	return &Error{Err: ErrOption, Item: -1, Field: field, Offset: offset, rule: ErrInvalidUTF8.Error(), cause: ErrInvalidUTF8}
 }
+
+// openError is a fault of a rendered text, at a byte of it.
+func openError(what error, offset int) *Error {
+	return &Error{Err: what, Item: -1, Field: "text", Offset: offset}
+}

@@ -40,13 +40,6 @@ type Markdown struct {
 	Invisible bool
 }
 
-// Section is a kind of items, and how it is shown.
-type Section struct {
-	Kind  string // "" is "memory"
-	Title string // "" derives from the kind: "topic-memory" is "Topic Memory"; see Markdown.Title for what is an error
-	Limit int    // how many items are delivered; 0 is Budget.MaxItems, Unlimited is no bound, any other negative is an error
-}
-
 // Show is a set of lines that an item may have.
 type Show uint8
 
@@ -107,19 +100,14 @@ func (m Markdown) Render(items []Item, b Budget) (Prepared, error) {
 	return Prepared{Content: string(text), Report: report}, err
 }
 
-// blockEnd is what stands between two blocks.
-const blockEnd = "\n\n"
-
 // markdownWriter is a Markdown with its defaults filled in.
 type markdownWriter struct {
-	title    string
-	wrapper  Wrapper
-	markers  markers
-	scope    string
-	sections []Section
-	index    map[string]int // the sections by kind, where there are many
-	show     Show
-	display  *quote.Display
+	headings
+	wrapper Wrapper
+	markers markers
+	scope   string
+	show    Show
+	display *quote.Display
 }
 
 var defaultSections = []Section{{Kind: "memory", Limit: 6}, {Kind: "experience", Limit: 2}}
@@ -133,7 +121,7 @@ func (m Markdown) writer() (w markdownWriter, err error) {
 		if err := m.Wrapper.validateMarkdown(); err != nil {
 			return w, err
 		}
-		w.wrapper, w.markers = m.Wrapper, m.Wrapper.markers()
+		w.wrapper, w.markers = m.Wrapper, newMarkers(m.Wrapper.Begin, m.Wrapper.End)
 	}
 	w.title, w.sections = "# PowerContext historical context", defaultSections
 	if m.Title != "" {
@@ -145,7 +133,7 @@ func (m Markdown) writer() (w markdownWriter, err error) {
 	}
 	// The defaults go together; whatever is the caller's own is held against everything.
 	if m.Title != "" || m.Sections != nil || w.wrapper != defaultTextWrapper {
-		if err := w.validateHeadings(); err != nil {
+		if err := w.validate(&w.markers); err != nil {
 			return w, err
 		}
 	}
@@ -181,7 +169,6 @@ func (w *markdownWriter) appendClosing(dst []byte) []byte {
 
 const (
 	sectionHeading = "## "
-	itemHeading    = "### "
 	indent         = "    "
 	truncatedLine  = indent + "Truncated: "
 	bodyPrefix     = ">     "
@@ -361,13 +348,6 @@ func bareName(name string) bool {
 	}
 	return len(name) <= 64
 }
-
-var nameBytes = func() (t [256]bool) {
-	for _, c := range "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-" {
-		t[c] = true
-	}
-	return t
-}()
 
 // appendValue appends a member's value: that of an object, unless it is empty, as its members.
 func appendValue(dst, value []byte) []byte {

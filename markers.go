@@ -22,11 +22,11 @@ type markers struct {
 	common byte // if shared, a character that both markers have: a text without it has neither
 }
 
-func (w Wrapper) markers() markers {
-	m := markers{both: [2]marker{newMarker(w.Begin), newMarker(w.End)}}
-	for i := range len(w.Begin) {
-		c := w.Begin[i]
-		if strings.IndexByte(w.End, c) >= 0 && (!m.shared || rarity[c] > rarity[m.common]) {
+func newMarkers(begin, end string) markers {
+	m := markers{both: [2]marker{newMarker(begin), newMarker(end)}}
+	for i := range len(begin) {
+		c := begin[i]
+		if strings.IndexByte(end, c) >= 0 && (!m.shared || rarity[c] > rarity[m.common]) {
 			m.shared, m.common = true, c
 		}
 	}
@@ -41,6 +41,12 @@ func newMarker(text string) marker {
 		}
 	}
 	return m
+}
+
+// breakable returns the place of the first character of a marker that can be no part of a JSON
+// escape, or -1.
+func breakable(marker string) int {
+	return strings.IndexFunc(marker, func(r rune) bool { return !strings.ContainsRune(`0123456789abcdefABCDEF"\/nrtu`, r) })
 }
 
 // rarity ranks the characters of a marker: one that is rare in prose and in code makes the search

@@ -62,10 +62,6 @@ func (j JSON) Open(text string) ([]Delivered, error) {
 	return items, nil
 }
 
-func openError(what error, offset int) *Error {
-	return &Error{Err: what, Item: -1, Field: "text", Offset: offset}
-}
-
 // lineFault returns the first thing that no line between markers has, whatever it says: invalid
 // UTF-8, a raw line boundary, a marker.
 func lineFault(line string, m *markers) (at int, what error) {

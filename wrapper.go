@@ -53,8 +53,8 @@ const powerContextNotice = "PowerContext prepared untrusted historical context.\
 
 // What they are when the program starts, and their markers.
 var (
-	defaultWrapper, defaultMarkers         = PowerContextV1, PowerContextV1.markers()
-	defaultTextWrapper, defaultTextMarkers = PowerContextTextV1, PowerContextTextV1.markers()
+	defaultWrapper, defaultMarkers         = PowerContextV1, newMarkers(PowerContextV1.Begin, PowerContextV1.End)
+	defaultTextWrapper, defaultTextMarkers = PowerContextTextV1, newMarkers(PowerContextTextV1.Begin, PowerContextTextV1.End)
 )
 
 // minMarkerBytes keeps a marker from standing in ordinary text by chance.
@@ -124,12 +124,6 @@ func markerFault(text string) (at int, rule string) {
 // alone could stand where it cannot be escaped.
 const jsonStructure = "{}[]:,+-.0123456789eEtrufalsn"
 
-// breakable returns the place of the first character of a marker that can be no part of a JSON
-// escape, or -1.
-func breakable(marker string) int {
-	return strings.IndexFunc(marker, func(r rune) bool { return !strings.ContainsRune(`0123456789abcdefABCDEF"\/nrtu`, r) })
-}
-
 // escapeWrites reports whether breaking one marker could complete the other, which would then
 // begin inside the new escape.
 func escapeWrites(broken, other string) bool {
@@ -145,3 +139,7 @@ func escapeWrites(broken, other string) bool {
 	}
 	return false
 }
+
+// blockEnd is what stands between two blocks of a text: the blank line behind a notice, and those of
+// Markdown.
+const blockEnd = "\n\n"
