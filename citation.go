@@ -169,7 +169,8 @@ func (c *citation) lacking() string {
 
 // validate checks that the strings of c are UTF-8, and notes whether they are written as they are.
 func (c *citation) validate() *Error {
-	c.asIs = quote.Plain(c.scope) && quote.Plain(c.ref.Family) && quote.Plain(c.ref.ArtifactID) && quote.Plain(c.entry) && quote.Plain(c.version)
+	c.asIs = quote.Plain(c.scope) && quote.Plain(c.ref.Family) && quote.Plain(c.ref.ArtifactID) &&
+		quote.Plain(c.entry) && quote.Plain(c.version)
 	if c.asIs {
 		return nil
 	}
@@ -188,8 +189,8 @@ func (c *citation) validate() *Error {
 }
 
 func (c *citation) equal(d *citation) bool {
-	return c.form == d.form && c.scope == d.scope && c.ref == d.ref && c.entry == d.entry && c.version == d.version &&
-		bytes.Equal(c.key, d.key)
+	return c.form == d.form && c.scope == d.scope && c.ref == d.ref &&
+		c.entry == d.entry && c.version == d.version && bytes.Equal(c.key, d.key)
 }
 
 // hash mixes what equal compares. Every part of it goes through the seeded hash, the revision
@@ -262,7 +263,8 @@ func (c *citation) appendRef(dst []byte, t *quote.Escaper) []byte {
 
 // leastBytes is a length that appendJSON never falls below.
 func (c *citation) leastBytes() int {
-	return len(c.object) + len(c.scope) + len(c.ref.Family) + len(c.ref.ArtifactID) + len(c.entry) + len(c.version)
+	return len(c.object) + len(c.scope) + len(c.ref.Family) + len(c.ref.ArtifactID) +
+		len(c.entry) + len(c.version)
 }
 
 // objectCitation encodes a citation of any other type. One that has the shape of this package's
@@ -412,8 +414,9 @@ func (r *shapeReader) ref(value []byte) bool {
 		case "artifact_id":
 			return text(value, &r.citation.ref.ArtifactID)
 		case "revision":
-			r.citation.ref.Revision, _ = strconv.ParseInt(string(value), 10, 64) // what is not one is written differently
-			r.revision = strconv.FormatInt(r.citation.ref.Revision, 10) == string(value)
+			n, _ := strconv.ParseInt(string(value), 10, 64)
+			r.citation.ref.Revision = n
+			r.revision = strconv.FormatInt(n, 10) == string(value) // else it is none
 			return value[0] == '-' || '0' <= value[0] && value[0] <= '9'
 		}
 		return false

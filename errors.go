@@ -8,7 +8,7 @@ import (
 // What can be wrong. Every error of this package is an *[Error] that wraps one of these or a
 // [Reason].
 var (
-	ErrBudget  = errors.New("illegal budget: a bound is positive, 0 for its default, or -1 for none")
+	ErrBudget  = errors.New("illegal budget: bounds are positive, 0 for the default, -1 for none")
 	ErrWrapper = errors.New("illegal wrapper")
 	ErrOption  = errors.New("illegal value")
 
@@ -84,7 +84,9 @@ func optionError(what error, field string, offset int, rule string) *Error {
 
 // notText is an option that is not valid UTF-8.
 func notText(field string, offset int) *Error {
-	return &Error{Err: ErrOption, Item: -1, Field: field, Offset: offset, rule: ErrInvalidUTF8.Error(), cause: ErrInvalidUTF8}
+	err := optionError(ErrOption, field, offset, ErrInvalidUTF8.Error())
+	err.cause = ErrInvalidUTF8
+	return err
 }
 
 // openError is a fault of a rendered text, at a byte of it.

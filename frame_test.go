@@ -69,7 +69,8 @@ func TestFrameMessages(t *testing.T) {
 	t.Run("the other format with the same wrapper", func(t *testing.T) {
 		_, err := envelope.JSON{Wrapper: own}.Open(ownM)
 		assert.ErrorContains(t, err, "it is Markdown")
-		assert.ErrorContains(t, envelope.Markdown{Wrapper: own}.Check(ownJ), "it is an envelope of JSON")
+		err = envelope.Markdown{Wrapper: own}.Check(ownJ)
+		assert.ErrorContains(t, err, "it is an envelope of JSON")
 	})
 }
 

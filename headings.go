@@ -167,14 +167,18 @@ func appendTitle(dst []byte, s *Section) []byte {
 
 // validateMarkdown demands of a wrapper what only Markdown needs.
 func (w Wrapper) validateMarkdown() error {
-	for _, m := range [...]struct{ text, field string }{{w.Begin, "wrapper.Begin"}, {w.End, "wrapper.End"}} {
+	for _, m := range w.both() {
+		rule := ""
 		switch {
 		case m.text[0] == '>':
-			return optionError(ErrWrapper, m.field, 0, "a marker of Markdown does not begin as a body does")
+			rule = "a marker of Markdown does not begin as a body does"
 		case swallows(m.text):
-			return optionError(ErrWrapper, m.field, 0, swallowsRule)
+			rule = swallowsRule
 		case overlapsMetadata(m.text):
-			return optionError(ErrWrapper, m.field, 0, "a marker of Markdown is not what metadata is made of")
+			rule = "a marker of Markdown is not what metadata is made of"
+		}
+		if rule != "" {
+			return optionError(ErrWrapper, m.field, 0, rule)
 		}
 	}
 	for at := 0; at <= len(w.Notice); {

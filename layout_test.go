@@ -91,7 +91,8 @@ func TestLinesEndByColumn100(t *testing.T) {
 			if markdown && strings.HasPrefix(strings.TrimSpace(line), "```") {
 				fenced = !fenced
 			}
-			if markdown && (fenced || strings.HasPrefix(line, "|")) || strings.Contains(line, "://") {
+			apart := markdown && (fenced || strings.HasPrefix(line, "|"))
+			if apart || strings.Contains(line, "://") {
 				continue
 			}
 			columns := utf8.RuneCountInString(strings.ReplaceAll(line, "\t", "    "))

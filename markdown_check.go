@@ -3,7 +3,6 @@ package envelope
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -118,7 +117,8 @@ func (c *checker) items(section *Section) *Error {
 	seen := map[string]bool{}
 	rank := 0
 	for number := 1; number == 1 || strings.HasPrefix(c.line(), itemHeading); number++ {
-		if section.Limit > 0 && number > section.Limit || !c.read(heading+strconv.Itoa(number)) || !c.read("") {
+		over := section.Limit > 0 && number > section.Limit
+		if over || !c.read(heading+strconv.Itoa(number)) || !c.read("") {
 			return c.fault()
 		}
 		start := c.base
@@ -382,9 +382,9 @@ func (c *checker) body(truncated bool) *Error {
 	if len(shown) == 0 {
 		return c.fault()
 	}
-	whole := slices.ContainsFunc(shown, func(line string) bool { return !quote.Blank(line, len(line)) })
 	text := strings.Join(shown, "\n")
-	if !whole || truncated && (!strings.HasSuffix(text, ellipsis) || text == ellipsis) {
+	blank := quote.Blank(text, len(text))
+	if blank || truncated && (!strings.HasSuffix(text, ellipsis) || text == ellipsis) {
 		return openError(ErrUndeliverable, start)
 	}
 	return nil

@@ -46,7 +46,8 @@ func newMarker(text string) marker {
 // breakable returns the place of the first character of a marker that can be no part of a JSON
 // escape, or -1.
 func breakable(marker string) int {
-	return strings.IndexFunc(marker, func(r rune) bool { return !strings.ContainsRune(`0123456789abcdefABCDEF"\/nrtu`, r) })
+	const escapes = `0123456789abcdefABCDEF"\/nrtu`
+	return strings.IndexFunc(marker, func(r rune) bool { return !strings.ContainsRune(escapes, r) })
 }
 
 // rarity ranks the characters of a marker: one that is rare in prose and in code makes the search
@@ -140,7 +141,9 @@ func (m *markers) extra(text []byte) int {
 }
 
 // absent reports that text has no marker, as far as that can be seen at a glance.
-func (m *markers) absent(text []byte) bool { return m.shared && bytes.IndexByte(text, m.common) < 0 }
+func (m *markers) absent(text []byte) bool {
+	return m.shared && bytes.IndexByte(text, m.common) < 0
+}
 
 // longest returns how many bytes of text there may be at the most for them to take no more than
 // limit when the markers in them are broken. A marker that a cut leaves incomplete costs nothing.

@@ -143,7 +143,8 @@ func (o *opener) cuts(items []Delivered, starts []int) *Error {
 
 // item reads the item that begins at byte start, and writes it.
 func (o *opener) item(i, start int) (d Delivered, err *Error) {
-	members, err := o.object(start, 3, field{"citation", '{'}, field{"content", '"'}, field{"truncated", 0}, field{"kind", '"'})
+	members, err := o.object(start, 3,
+		field{"citation", '{'}, field{"content", '"'}, field{"truncated", 0}, field{"kind", '"'})
 	if err != nil {
 		return d, err
 	}

@@ -32,7 +32,8 @@ const (
 // that is blank or not valid UTF-8 is an error.
 func (p Prepared) MarshalJSON() ([]byte, error) {
 	if !p.Ready() {
-		return []byte(`{"schema":"` + schema + `","status":"` + statusEmpty + `","content":null,"content_bytes":0}`), nil
+		return []byte(`{"schema":"` + schema + `","status":"` + statusEmpty +
+			`","content":null,"content_bytes":0}`), nil
 	}
 	if bad := quote.FirstInvalid(p.Content); bad >= 0 {
 		return nil, &Error{Err: ErrInvalidUTF8, Item: -1, Field: "content", Offset: bad}
@@ -186,7 +187,8 @@ var memberNames = [...]string{"schema", "status", "content", "content_bytes"}
 
 // parsePrepared returns the content of the response, of at most the given length.
 func parsePrepared(data []byte, most int) (string, error) {
-	if most <= (math.MaxInt-frameBytes)/quote.UnitBytes && len(data) > quote.UnitBytes*most+frameBytes {
+	bounded := most <= (math.MaxInt-frameBytes)/quote.UnitBytes
+	if bounded && len(data) > quote.UnitBytes*most+frameBytes {
 		return "", responseError(ReasonTooLarge, "", -1)
 	}
 	members, err := responseMembers(data)

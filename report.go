@@ -95,9 +95,11 @@ type Report struct {
 //
 // with the message of Err as "error" where there is one.
 type ItemReport struct {
-	Outcome        Outcome
-	SourceBytes    int // the length of its content
-	DeliveredBytes int // how much content is delivered, the ellipsis counted: decoded for JSON, as displayed for Markdown
+	Outcome     Outcome
+	SourceBytes int // the length of its content
+	// DeliveredBytes is how much content is delivered, the ellipsis counted: decoded for JSON, as
+	// displayed for Markdown.
+	DeliveredBytes int
 	// Err is an *Error that says where a Malformed item is wrong, or which id an Uncited one lacks.
 	// It is nil for every other outcome.
 	Err error

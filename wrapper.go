@@ -53,8 +53,10 @@ const powerContextNotice = "PowerContext prepared untrusted historical context.\
 
 // What they are when the program starts, and their markers.
 var (
-	defaultWrapper, defaultMarkers         = PowerContextV1, newMarkers(PowerContextV1.Begin, PowerContextV1.End)
-	defaultTextWrapper, defaultTextMarkers = PowerContextTextV1, newMarkers(PowerContextTextV1.Begin, PowerContextTextV1.End)
+	defaultWrapper     = PowerContextV1
+	defaultMarkers     = newMarkers(defaultWrapper.Begin, defaultWrapper.End)
+	defaultTextWrapper = PowerContextTextV1
+	defaultTextMarkers = newMarkers(defaultTextWrapper.Begin, defaultTextWrapper.End)
 )
 
 // minMarkerBytes keeps a marker from standing in ordinary text by chance.
@@ -64,7 +66,7 @@ const minMarkerBytes = 8
 const allFields = "empty: the fields Notice, Begin and End are all needed"
 
 func (w Wrapper) validate() error {
-	for _, m := range [...]struct{ text, field string }{{w.Begin, "wrapper.Begin"}, {w.End, "wrapper.End"}} {
+	for _, m := range w.both() {
 		if at, rule := markerFault(m.text); rule != "" {
 			return optionError(ErrWrapper, m.field, at, rule)
 		}
@@ -75,8 +77,10 @@ func (w Wrapper) validate() error {
 	if strings.Contains(w.Begin, w.End) || strings.Contains(w.End, w.Begin) {
 		return optionError(ErrWrapper, "wrapper.End", -1, "the markers are equal or contain each other")
 	}
-	if escapeWrites(w.Begin, w.Begin) || escapeWrites(w.Begin, w.End) || escapeWrites(w.End, w.Begin) || escapeWrites(w.End, w.End) {
-		return optionError(ErrWrapper, "wrapper.End", -1, "escaping a marker could write a marker")
+	for _, broken := range [...]string{w.Begin, w.End} {
+		if escapeWrites(broken, w.Begin) || escapeWrites(broken, w.End) {
+			return optionError(ErrWrapper, "wrapper.End", -1, "escaping a marker could write a marker")
+		}
 	}
 	if at := quote.FirstInvalid(w.Notice); at >= 0 {
 		return optionError(ErrWrapper, "wrapper.Notice", at, "invalid UTF-8")
@@ -93,6 +97,13 @@ func (w Wrapper) validate() error {
 		return optionError(ErrWrapper, "wrapper.Notice", -1, "blank")
 	}
 	return nil
+}
+
+// both returns the markers and the names of their fields.
+func (w Wrapper) both() [2]struct{ text, field string } {
+	return [...]struct{ text, field string }{
+		{w.Begin, "wrapper.Begin"}, {w.End, "wrapper.End"},
+	}
 }
 
 // markerFault returns the rule that text breaks to be no marker, and where: at its end when that
