@@ -77,7 +77,7 @@ func bound(value, zero, unlimited int) int {
 // space is what a text leaves for its items.
 type space struct {
 	bounds
-	end     int // where the items end at the latest, in the buffer; -1 when the frame alone does not fit
+	end     int // of the buffer, where the items end at the latest; -1 when the frame does not fit
 	scratch [headBytes]byte
 }
 

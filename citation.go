@@ -40,8 +40,8 @@ type ArtifactCitation struct {
 // MarshalJSON writes the citation as a [JSON] renderer without a scope does.
 func (c MemoryCitation) MarshalJSON() ([]byte, error) { return marshalCitation(c) }
 
-// UnmarshalJSON reads a memory citation, local or qualified, as a [JSON] renderer writes it, with its
-// members in any order. Anything else is an error.
+// UnmarshalJSON reads a memory citation, local or qualified, as a [JSON] renderer writes it, with
+// its members in any order. Anything else is an error.
 func (c *MemoryCitation) UnmarshalJSON(data []byte) error {
 	read, err := unmarshalCitation(data, memoryForm)
 	if err == nil {
@@ -53,8 +53,8 @@ func (c *MemoryCitation) UnmarshalJSON(data []byte) error {
 // MarshalJSON writes the citation as a [JSON] renderer without a scope does.
 func (c ArtifactCitation) MarshalJSON() ([]byte, error) { return marshalCitation(c) }
 
-// UnmarshalJSON reads an artifact citation, local or qualified, as a [JSON] renderer writes it, with
-// its members in any order. Anything else is an error.
+// UnmarshalJSON reads an artifact citation, local or qualified, as a [JSON] renderer writes it,
+// with its members in any order. Anything else is an error.
 func (c *ArtifactCitation) UnmarshalJSON(data []byte) error {
 	read, err := unmarshalCitation(data, artifactForm)
 	if err == nil {
@@ -137,7 +137,8 @@ func (c *citation) take(v any) bool {
 	switch v := v.(type) {
 	case nil:
 	case MemoryCitation:
-		c.form, c.scope, c.ref, c.entry, c.version = memoryForm, v.Scope, v.Memory, v.EntryID, v.EntryVersionID
+		c.form, c.scope, c.ref = memoryForm, v.Scope, v.Memory
+		c.entry, c.version = v.EntryID, v.EntryVersionID
 	case ArtifactCitation:
 		c.form, c.scope, c.ref = artifactForm, v.Scope, v.Artifact
 	case *MemoryCitation:
@@ -201,7 +202,8 @@ func (c *citation) hash(kind string) uint64 {
 	binary.LittleEndian.PutUint64(revision[:], uint64(c.ref.Revision))
 	revision[8] = byte(c.form)
 	h := maphash.Bytes(hashSeed, revision[:])
-	for _, s := range [...]string{kind, c.scope, c.ref.Family, c.ref.ArtifactID, c.entry, c.version} {
+	ref := &c.ref
+	for _, s := range [...]string{kind, c.scope, ref.Family, ref.ArtifactID, c.entry, c.version} {
 		h = h*odd + maphash.String(hashSeed, s)
 	}
 	return h*odd + maphash.Bytes(hashSeed, c.key)

@@ -87,8 +87,8 @@ func hasLine(text, line string) bool {
 	return strings.Contains("\n"+text+"\n", "\n"+line+"\n")
 }
 
-// isMarkdown reports whether text seems to be of a Markdown renderer with this wrapper or the default
-// one.
+// isMarkdown reports whether text seems to be of a Markdown renderer with this wrapper or the
+// default one.
 func isMarkdown(text string, w *Wrapper) bool {
 	return hasLine(text, defaultTextWrapper.Begin) ||
 		strings.Contains(text, blockEnd+w.Notice+blockEnd+w.Begin+blockEnd)

@@ -17,9 +17,9 @@ type Delivered struct {
 	Truncated bool // its Content is a prefix of the source and an ellipsis
 }
 
-// DecodeCitation decodes the citation into v as json.Unmarshal does, for a type of the caller's, a
-// [MemoryCitation] or an [ArtifactCitation]. The error is an *[Error] that wraps [ErrDecode] and the
-// decoder's own.
+// DecodeCitation decodes the citation into v as json.Unmarshal does, for a type of the caller's,
+// a [MemoryCitation] or an [ArtifactCitation]. The error is an *[Error] that wraps [ErrDecode]
+// and the decoder's own.
 func (d Delivered) DecodeCitation(v any) error {
 	raw, _ := d.Citation.(json.RawMessage)
 	if err := json.Unmarshal(raw, v); err != nil {

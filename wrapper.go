@@ -7,8 +7,8 @@ import (
 )
 
 // Wrapper is the trusted text around the items: a notice for the model, and the lines that the
-// untrusted part stands between. The zero value stands for the renderer's own wrapper; otherwise all
-// three fields are needed. It is validated before a byte is written:
+// untrusted part stands between. The zero value stands for the renderer's own wrapper; otherwise
+// all three fields are needed. It is validated before a byte is written:
 //
 //   - A marker is one line of printable ASCII without " and \, of at least 8 characters, without
 //     a space at either end. At least one character is neither a hexadecimal digit nor one of / n
@@ -25,8 +25,8 @@ type Wrapper struct {
 }
 
 // NewWrapper returns the wrapper with the markers BEGIN_name and END_name. A name of four or more
-// ASCII letters, digits and underscores makes legal markers. Name and notice are validated where the
-// wrapper is used, and the errors name the fields.
+// ASCII letters, digits and underscores makes legal markers. Name and notice are validated where
+// the wrapper is used, and the errors name the fields.
 func NewWrapper(name, notice string) Wrapper {
 	return Wrapper{Notice: notice, Begin: "BEGIN_" + name, End: "END_" + name}
 }
@@ -62,7 +62,8 @@ var (
 // minMarkerBytes keeps a marker from standing in ordinary text by chance.
 const minMarkerBytes = 8
 
-// allFields is what is wrong with a wrapper that is set in part: there is no default for one field alone.
+// allFields is what is wrong with a wrapper that is set in part: there is no default for one
+// field alone.
 const allFields = "empty: the fields Notice, Begin and End are all needed"
 
 func (w Wrapper) validate() error {
@@ -151,6 +152,6 @@ func escapeWrites(broken, other string) bool {
 	return false
 }
 
-// blockEnd is what stands between two blocks of a text: the blank line behind a notice, and those of
-// Markdown.
+// blockEnd is what stands between two blocks of a text: the blank line behind a notice, and those
+// of Markdown.
 const blockEnd = "\n\n"
