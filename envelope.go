@@ -51,7 +51,11 @@ type Item struct {
 // line, END line, LF between them and none after the last. The line is, without white space and
 // in this order,
 //
-//	{"trust":"untrusted_history","items":[{"citation":{…},"content":"…","truncated":false,"kind":"…"},…]}
+//	{"trust":"untrusted_history","items":[ITEM,ITEM]}
+//
+// and an item is
+//
+//	{"citation":{…},"content":"…","truncated":false,"kind":"…"}
 //
 // where the kind is left out for a memory. The citations of this package's types have one of four
 // shapes, by whether they are local or belong to another scope than the renderer's; REF is

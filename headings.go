@@ -9,9 +9,13 @@ import (
 
 // Section is a kind of items, and how it is shown.
 type Section struct {
-	Kind  string // "" is "memory"
-	Title string // "" derives from the kind: "topic-memory" is "Topic Memory"; see Markdown.Title for what is an error
-	Limit int    // how many items are delivered; 0 is Budget.MaxItems, Unlimited is no bound, any other negative is an error
+	Kind string // "" is "memory"
+	// Title derives from the kind when it is "": "topic-memory" is "Topic Memory". See
+	// Markdown.Title for what is an error.
+	Title string
+	// Limit is how many items are delivered: 0 is Budget.MaxItems, Unlimited is no bound, any other
+	// negative number is an error.
+	Limit int
 }
 
 // headings is the title and the sections of a document.
@@ -249,7 +253,9 @@ const swallowsRule = "a line that opens a fence, an HTML block or a link definit
 // would not be shown, counts too.
 func swallows(line string) bool {
 	line = strings.TrimLeft(line, " ")
-	for _, start := range [...]string{"```", "~~~", "<script", "<pre", "<style", "<textarea", "<!", "<?"} {
+	for _, start := range [...]string{
+		"```", "~~~", "<script", "<pre", "<style", "<textarea", "<!", "<?",
+	} {
 		if len(line) >= len(start) && strings.EqualFold(line[:len(start)], start) {
 			return true
 		}

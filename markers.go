@@ -118,7 +118,7 @@ func (m *markers) breakAll(dst []byte, start, extra int) []byte {
 	}
 	n := len(dst)
 	dst = slices.Grow(dst, extra)[:n+extra]
-	text := dst[start+extra:] // moved up by what the text will grow; writing follows reading and never passes it
+	text := dst[start+extra:] // moved up by what it will grow, so that writing never passes reading
 	copy(text, dst[start:n])
 	out, from := dst[:start], 0
 	for s := m.search(text); s.next(); from = s.broken + 1 {

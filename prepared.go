@@ -87,7 +87,7 @@ func (p *Prepared) UnmarshalJSON(data []byte) error {
 // takes it out. Where more than one reason applies it is the first of those that the table lists.
 //
 //	too-large            the data is longer than any response with such a content
-//	not-object           it does not begin with {: a page of HTML, a byte order mark, another JSON value
+//	not-object           it does not begin with {: HTML, a byte order mark, another JSON value
 //	cut-short            it ends before the object does
 //	syntax               a byte that JSON does not allow there
 //	invalid-utf8         a byte inside a string that is not UTF-8
@@ -95,14 +95,14 @@ func (p *Prepared) UnmarshalJSON(data []byte) error {
 //	repeated-member      a name stands twice, however it is spelt
 //	too-deep             nested more than 16 levels deep, where a response has one
 //	trailing             anything but white space behind the object, a NUL too
-//	misspelt-member      a name that some reader takes for one of the four: by case, blanks or NULs
+//	misspelt-member      a name that some reader takes for one of the four: case, blanks, NULs
 //	extra-member         any other name
 //	missing-member       not all four
 //	wrong-schema         schema is anything else
 //	wrong-status         status is neither "ready" nor "empty"
 //	content-type         content is neither a string nor null
 //	content-bytes-type   content_bytes is not a number
-//	content-bytes-form   content_bytes is a number in other characters than plain digits: 8e3, 8000.0, -1
+//	content-bytes-form   content_bytes is a number in other characters than digits: 8e3, -1
 //	status-content       ready with null, empty with a string
 //	length-mismatch      content_bytes is not the length of the content in UTF-8
 //	too-long             the content is longer than maxBytes

@@ -94,11 +94,11 @@ func TestWrapperFile(t *testing.T) {
 		{"a marker that is too short", with("BEGIN_NOTES", "BEGIN"),
 			": begin: illegal wrapper: a marker has at least 8 characters (byte 5)"},
 		{"markers that are equal", with("BEGIN_NOTES", "END_NOTES"),
-			": end: illegal wrapper: the markers are equal or contain each other"},
+			": end: illegal wrapper: one marker holds the other"},
 		{"a marker in the notice", with("Data", "END_NOTES"),
 			": notice: illegal wrapper: a marker stands in it (byte 0)"},
 		{"a tab in the notice", with("Data", `a\tb`),
-			": notice: illegal wrapper: a control or line-boundary character (byte 1)"},
+			": notice: illegal wrapper: a control or line boundary (byte 1)"},
 		{"UTF-16", "\xff\xfe{\x00", ": UTF-16LE, not UTF-8"},
 		{"gzip", "\x1f\x8b\x08", ": compressed with gzip"},
 	}
