@@ -42,7 +42,6 @@ func TestDocumentsNameTests(t *testing.T) {
 	data, err = os.ReadFile("README.md")
 	require.NoError(t, err)
 	commands := regexp.MustCompile("`[^`\n]*go test ([^`]+)`").FindAllStringSubmatch(string(data), -1)
-	require.NotEmpty(t, commands)
 	for _, command := range commands {
 		fields := strings.Fields(command[1])
 		pkg := fields[len(fields)-1]

@@ -42,56 +42,69 @@ func powerOfTwo(least int) int {
 // delivers no more.
 func (s *selection) candidate(m meter, i int, full bool, c *citation) bool {
 	item := &s.items[i]
-	if err := c.resolve(item.Citation, s.scope); err != nil {
-		s.fault(i, Malformed, err)
-		return false
+	o, err := inspect(item, s.scope, s.looked, c)
+	if o == Included {
+		fresh := s.claim(i, c)
+		if fresh && !full {
+			return true
+		}
+		o = OverLimit
+		if !fresh {
+			o = Duplicate
+		}
+		if _, bad := m.measure(item.Content, s.looked); bad >= 0 {
+			if fresh {
+				s.claims.withdraw()
+			}
+			o, err = Malformed, invalid("content", bad)
+		}
+	}
+	s.reject(i, o, err)
+	return false
+}
+
+// inspect decides what can be decided about an item by itself, and reads its citation into c. It
+// looks at looked bytes of the content. Included is a candidate.
+func inspect(item *Item, scope string, looked int, c *citation) (Outcome, *Error) {
+	if err := c.resolve(item.Citation, scope); err != nil {
+		return Malformed, err
 	}
 	if field := c.lacking(); field != "" {
-		s.fault(i, Uncited, &Error{Err: ErrMissing, Field: field, Offset: -1})
-		return false
+		return Uncited, &Error{Err: ErrMissing, Field: field, Offset: -1}
 	}
 	if bad := quote.FirstInvalid(item.Kind); bad >= 0 {
-		s.fault(i, Malformed, &Error{Err: ErrInvalidUTF8, Field: "kind", Offset: bad})
-		return false
+		return Malformed, invalid("kind", bad)
 	}
-	if quote.Blank(item.Content, max(s.looked, lookBytes)) {
-		s.report[i].Outcome = Blank
-		return false
+	if quote.Blank(item.Content, max(looked, lookBytes)) {
+		return Blank, nil
 	}
-	fresh := s.claim(i, c)
-	if fresh && !full {
-		return true
+	return Included, nil
+}
+
+func invalid(field string, offset int) *Error {
+	return &Error{Err: ErrInvalidUTF8, Field: field, Offset: offset}
+}
+
+// reject notes that item i is not delivered, and why.
+func (s *selection) reject(i int, o Outcome, err *Error) {
+	s.report[i].Outcome = o
+	if err != nil {
+		err.Item = i
+		s.report[i].Err = err
 	}
-	if _, bad := m.measure(item.Content, s.looked); bad >= 0 {
-		if fresh {
-			s.claims.withdraw()
-		}
-		s.fault(i, Malformed, &Error{Err: ErrInvalidUTF8, Field: "content", Offset: bad})
-		return false
-	}
-	s.report[i].Outcome = OverLimit
-	if !fresh {
-		s.report[i].Outcome = Duplicate
-	}
-	return false
 }
 
 // settle notes what the trimmer did with the candidate i, which was the last one asked for.
 func (s *selection) settle(i int, t trimmed) {
 	if t.outcome == Malformed {
 		s.claims.withdraw()
-		s.fault(i, Malformed, &Error{Err: ErrInvalidUTF8, Field: "content", Offset: t.invalid})
+		s.reject(i, Malformed, invalid("content", t.invalid))
 		return
 	}
 	if t.outcome.Delivered() {
 		s.delivered++
 	}
 	s.report[i].Outcome, s.report[i].DeliveredBytes = t.outcome, t.size
-}
-
-func (s *selection) fault(i int, o Outcome, err *Error) {
-	err.Item = i
-	s.report[i].Outcome, s.report[i].Err = o, err
 }
 
 // claims is a hash table, open and at most half full, of the candidates by kind and citation.
