@@ -323,6 +323,7 @@ var syntaxErrors = [...]error{
 	strictjson.LoneSurrogate: ErrLoneSurrogate,
 	strictjson.DuplicateName: ErrDuplicateName,
 	strictjson.TooDeep:       ErrTooDeep,
+	strictjson.Infinite:      ErrNumber,
 }
 
 // appendCompact appends a strict value without white space between its tokens and with its

@@ -18,6 +18,7 @@ var (
 	ErrDuplicateName = errors.New("a member name stands twice")
 	ErrLoneSurrogate = errors.New("an escape is half of a surrogate pair")
 	ErrTooDeep       = errors.New("nested too deeply")
+	ErrNumber        = errors.New("a number that is infinite as a binary64")
 	ErrBlank         = errors.New("blank")
 	ErrMissing       = errors.New("missing or blank")
 	ErrNotCitation   = errors.New("not a citation of this type")

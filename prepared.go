@@ -242,7 +242,7 @@ func parsePrepared(data []byte, most int) (string, error) {
 
 // responseMembers returns the four members, by their place in memberNames.
 func responseMembers(data []byte) (members [len(memberNames)]strictjson.Member, err error) {
-	s := strictjson.Scanner{Data: data, MaxDepth: foreignDepth}
+	s := strictjson.Scanner{Data: data, MaxDepth: foreignDepth, AnyNumber: true}
 	start := s.Space(0)
 	if start < len(data) && data[start] != '{' {
 		return members, responseError(ReasonNotObject, "", start)

@@ -250,7 +250,7 @@ func appendRecord(dst []byte, record any) ([]byte, error) {
 
 // appendRaw appends JSON in strict form, a field of a message or, when that is "", a record, as part of one line.
 func appendRaw(dst, raw []byte, field string) ([]byte, error) {
-	s := strictjson.Scanner{Data: raw, MaxDepth: maxDepth}
+	s := strictjson.Scanner{Data: raw, MaxDepth: maxDepth, AnyNumber: true}
 	if field != "" {
 		s.MaxDepth-- // the message is the outermost level
 	}

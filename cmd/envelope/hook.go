@@ -331,7 +331,7 @@ var eventReasons = [...]string{
 
 // parseEvent reads an event strictly, but for the case and the underscores of what it looks for, in which hosts differ.
 func parseEvent(data []byte) (e event, reason string) {
-	s := strictjson.Scanner{Data: data}
+	s := strictjson.Scanner{Data: data, AnyNumber: true}
 	start, _, fault := s.Whole()
 	if fault != nil {
 		return e, eventReasons[fault.Reason]
