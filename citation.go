@@ -278,7 +278,10 @@ func objectCitation(v any) (citation, *Error) {
 	}
 	raw, spelt := v.(json.RawMessage)
 	if !spelt {
-		data, err := encode.JSON(v)
+		data, err := encode.JSON(v, strictjson.MaxDepth)
+		if fault, ok := err.(*strictjson.Error); ok {
+			return c, citationError(syntaxErrors[fault.Reason], fault.Offset)
+		}
 		if err != nil {
 			return c, &Error{Err: ErrNotObject, Field: "citation", Offset: -1, cause: err}
 		}
@@ -292,8 +295,6 @@ func objectCitation(v any) (citation, *Error) {
 	switch {
 	case fault != nil:
 		return c, citationError(syntaxErrors[fault.Reason], fault.Offset)
-	case !spelt && encode.HidesInvalid(raw, v):
-		return c, citationError(ErrInvalidUTF8, -1)
 	case string(raw[start:end]) == "null":
 		return citation{}, nil
 	case raw[start] != '{':

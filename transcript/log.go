@@ -236,12 +236,12 @@ func appendRecord(dst []byte, record any) ([]byte, error) {
 			raw = *r
 		}
 	default:
-		data, err := encode.JSON(record)
+		data, err := encode.JSON(record, maxDepth)
+		if fault, ok := err.(*strictjson.Error); ok {
+			return nil, &RecordError{Err: syntaxErrors[fault.Reason], Offset: fault.Offset}
+		}
 		if err != nil {
 			return nil, &RecordError{Err: envelope.ErrNotObject, Offset: -1, cause: err}
-		}
-		if encode.HidesInvalid(data, record) {
-			return nil, &RecordError{Err: envelope.ErrInvalidUTF8, Offset: -1}
 		}
 		raw = data
 	}

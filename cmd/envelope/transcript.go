@@ -276,7 +276,7 @@ func showMessage(number int, m transcript.Message) string {
 
 // quoted is text as a JSON string.
 func quoted(text string) string {
-	data, _ := encode.JSON(text) // a string always encodes
+	data, _ := encode.JSON(text, 0) // valid UTF-8, which a record is, always encodes
 	return string(data)
 }
 
