@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/untrusted-context/envelope"
+	"github.com/untrusted-context/envelope/internal/numbers"
 )
 
 // A citation by itself is the JSON that it is in a rendering without a scope, and says which part
@@ -285,4 +286,139 @@ func TestCitationUnmarshalJSON(t *testing.T) {
 		assert.NotContains(t, err.Error(), "secret", tt.why)
 		assert.Equal(t, "e", memory.EntryID, "what it was")
 	}
+}
+
+// A citation with a number that some decoder refuses the line for is Malformed at that number, however it
+// was given, and costs no other item. Open refuses a line that has one.
+func TestCitationNumbers(t *testing.T) {
+	for _, n := range numbers.Crooked {
+		t.Run(n.Why, func(t *testing.T) {
+			const before = `{"a":{"x":"1e999"},"n":[0,`
+			items := []envelope.Item{
+				{Citation: json.RawMessage(before + n.Text + `,1]}`), Content: "raw"},
+				{Citation: map[string]any{"n": json.Number(n.Text)}, Content: "encoded"},
+				{Citation: map[string]any{"m": json.RawMessage(n.Text)}, Content: "raw in another"},
+				{Citation: json.RawMessage(`{"artifact_ref":{"family":"f","artifact_id":"a","revision":` + n.Text + `}}`), Content: "a revision"},
+				memory("e", "beside"),
+			}
+			p, err := envelope.JSON{}.Render(items, envelope.Budget{MaxBytes: -1})
+			require.NoError(t, err)
+			shown, err := envelope.Markdown{}.Render(items, envelope.Budget{MaxBytes: -1})
+			require.NoError(t, err)
+			want := []string{"malformed", "malformed", "malformed", "malformed", "included"}
+			if !n.Infinite {
+				want = []string{"included", "included", "included", "included", "included"}
+				assert.Contains(t, p.Content, before+n.Text+`,1]}`)
+			}
+			assert.Equal(t, want, outcomesOf(p.Report))
+			assert.Equal(t, want, outcomesOf(shown.Report))
+			assert.NoError(t, envelope.Markdown{}.Check(shown.Content))
+			_, err = envelope.JSON{}.Open(p.Content)
+			assert.NoError(t, err)
+			if n.Infinite {
+				fault := func(i, offset int) {
+					assert.Equal(t, &envelope.Error{Err: envelope.ErrNumber, Item: i, Field: "citation", Offset: offset}, p.Report.Items[i].Err)
+				}
+				fault(0, len(before))
+				fault(1, len(`{"n":`))
+				fault(2, len(`{"m":`))
+				fault(3, len(`{"artifact_ref":{"family":"f","artifact_id":"a","revision":`))
+			}
+			text := strings.Replace(p.Content, `"revision":18`, `"revision":`+n.Text, 1)
+			require.NotEqual(t, p.Content, text)
+			_, err = envelope.JSON{}.Open(text)
+			if !n.Infinite {
+				assert.NoError(t, err)
+				return
+			}
+			var e *envelope.Error
+			require.ErrorAs(t, err, &e)
+			assert.ErrorIs(t, err, envelope.ErrNumber)
+			assert.Equal(t, strings.Index(text, `"revision":`+n.Text)+len(`"revision":`), e.Offset)
+		})
+	}
+}
+
+type worksOnce struct{ calls *int }
+
+func (w worksOnce) MarshalJSON() ([]byte, error) {
+	if *w.calls++; *w.calls > 1 {
+		panic("called again")
+	}
+	return []byte(`"once"`), nil
+}
+
+type neverZero struct{}
+
+func (neverZero) IsZero() bool { panic("no") }
+
+// hidden is left out by omitzero.
+type hidden struct {
+	A, B, C, D *hidden
+}
+
+func (hidden) IsZero() bool                 { return true }
+func (hidden) MarshalText() ([]byte, error) { panic("no") }
+
+type cyclic struct {
+	A, B, C *cyclic `json:",omitzero"`
+	IsHere  bool
+}
+
+func (c *cyclic) IsZero() bool { return !c.IsHere }
+
+// A citation is encoded once, whatever it is, and what goes wrong in that is the fault of its item alone.
+func TestCitationIsEncodedOnce(t *testing.T) {
+	calls := 0
+	below := func(levels int, bottom string) any {
+		var v any = bottom
+		for range levels {
+			v = map[string]any{"a": v}
+		}
+		return v
+	}
+	loop := func(here bool) *cyclic {
+		c := &cyclic{IsHere: here}
+		c.A, c.B, c.C = c, c, c
+		return c
+	}
+	tests := []struct {
+		why      string
+		citation any
+		what     error // nil is delivered
+		offset   int
+	}{
+		{"a method that works once, beside what looks like a replacement", map[string]any{"m": worksOnce{&calls}, "s": `\ufffd`}, nil, 0},
+		{"invalid UTF-8 below 31 maps", below(31, "x\xff"), envelope.ErrInvalidUTF8, -1},
+		{"below 60", below(60, "x\xff"), envelope.ErrInvalidUTF8, -1},
+		{"good text below 60", below(60, "x\ufffd"), nil, 0},
+		{"below 61", below(61, "x"), envelope.ErrTooDeep, 60 * len(`{"a":`)},
+		{"invalid UTF-8 in a name below 31", map[string]any{"a": below(31, "x"), "b": map[string]any{"x\xff": 1}}, envelope.ErrInvalidUTF8, -1},
+		{"a method of omitzero that panics", struct {
+			A neverZero `json:",omitzero"`
+		}{}, envelope.ErrNotObject, -1},
+		{"one of what omitzero leaves out", struct {
+			A hidden `json:",omitzero"`
+			B string
+		}{B: `\ufffd`}, nil, 0},
+		{"a cycle in every field that omitzero leaves out", map[string]any{"a": loop(false), "b": `\ufffd`}, nil, 0},
+		{"a cycle in every field", loop(true), envelope.ErrNotObject, -1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.why, func(t *testing.T) {
+			start := time.Now()
+			p, err := envelope.JSON{}.Render([]envelope.Item{{Citation: tt.citation, Content: "x"}, memory("e", "beside")}, envelope.Budget{})
+			require.NoError(t, err)
+			assert.Less(t, time.Since(start), 5*time.Second)
+			if tt.what == nil {
+				assert.Equal(t, []string{"included", "included"}, outcomesOf(p.Report))
+				return
+			}
+			assert.Equal(t, []string{"malformed", "included"}, outcomesOf(p.Report))
+			var e *envelope.Error
+			require.ErrorAs(t, p.Report.Items[0].Err, &e)
+			assert.Equal(t, []any{tt.what, "citation", tt.offset}, []any{e.Err, e.Field, e.Offset})
+		})
+	}
+	assert.Equal(t, 1, calls)
 }

@@ -38,11 +38,17 @@ import "github.com/untrusted-context/envelope/internal/quote"
 type Item struct {
 	// Kind says what it is: "memory", "experience". "" is "memory".
 	Kind string
-	// Citation says where it is from. It encodes to a JSON object, at most 60 levels deep: a
-	// MemoryCitation, an ArtifactCitation, a json.RawMessage, a struct, a map. A value that
-	// encodes to an object of the shape of the first two is treated as one of them. Two items of
-	// one kind and citation are duplicates, whatever their contents. A raw message keeps the text
-	// of its numbers and strings, and loses the white space between them.
+	// Citation says where it is from. It encodes to a JSON object: a MemoryCitation, an
+	// ArtifactCitation, a json.RawMessage, a struct, a map. The object nests at most 60 levels,
+	// repeats no name, and has no number that is infinite as a binary64, such as 1e999, for which
+	// decoders refuse the whole line.
+	//
+	// A raw message keeps the text of its numbers and strings, and loses the white space between
+	// them. Other values are encoded once, by the rules of encoding/json; invalid UTF-8 in them is
+	// not replaced but a fault of the item, and so is a panic in one of their methods.
+	//
+	// A value that encodes to an object of the shape of the first two is treated as one of them.
+	// Two items of one kind and citation are duplicates, whatever their contents.
 	Citation any
 	Content  string
 }

@@ -26,6 +26,7 @@ import (
 
 	"github.com/untrusted-context/envelope"
 	"github.com/untrusted-context/envelope/internal/fuzzseeds"
+	"github.com/untrusted-context/envelope/internal/numbers"
 	"github.com/untrusted-context/envelope/transcript"
 )
 
@@ -433,35 +434,94 @@ func TestForeignDecoders(t *testing.T) {
 	raw, escaped := line(0), line(envelope.EscapeNonASCII|envelope.EscapeMarkup|envelope.EscapeControls)
 	for _, d := range decoders {
 		t.Run(d.command, func(t *testing.T) {
-			if _, err := exec.LookPath(d.command); err != nil {
-				t.Skipf("no %s here", d.command)
-			}
 			lines := [][]byte{raw, log, escaped}
-			args := []string{filepath.Join("testdata", "readers", d.script)}
-			switch d.command {
-			case "perl":
+			if d.command == "perl" {
 				lines = lines[:2] // it takes seconds for as many escapes
-			case "jq":
-				args = []string{"-r", d.script}
-			case "java":
-				if _, err := os.Stat(gson); err != nil {
-					t.Skip("no JSON library for Java here (Debian's libgoogle-gson-java)")
-				}
-				args = append([]string{"-cp", gson}, args...)
 			}
-			cmd := exec.Command(d.command, args...)
-			cmd.Stdin = bytes.NewReader(bytes.Join(lines, []byte("\n")))
-			out, err := cmd.Output()
-			require.NoError(t, err)
-			contents := strings.Fields(string(out))
+			contents := decode(t, d.command, d.script, lines)
 			require.Len(t, contents, len(lines)*len(texts))
 			for i, content := range contents {
-				got, err := base64.StdEncoding.DecodeString(content)
-				require.NoError(t, err)
 				want := texts[i%len(texts)]
-				require.True(t, string(got) == want, "line %d, text %d: %.100q", i/len(texts), i%len(texts), want)
+				require.True(t, content == want, "line %d, text %d: %.100q", i/len(texts), i%len(texts), want)
 			}
 			t.Logf("%s decodes %d texts from %d lines", d.command, len(texts), len(lines))
 		})
 	}
+}
+
+// decode returns every content of the lines, as a decoder reads them.
+func decode(t *testing.T, command, script string, lines [][]byte) (contents []string) {
+	if _, err := exec.LookPath(command); err != nil {
+		t.Skipf("no %s here", command)
+	}
+	args := []string{filepath.Join("testdata", "readers", script)}
+	switch command {
+	case "jq":
+		args = []string{"-r", script}
+	case "java":
+		if _, err := os.Stat(gson); err != nil {
+			t.Skip("no JSON library for Java here (Debian's libgoogle-gson-java)")
+		}
+		args = append([]string{"-cp", gson}, args...)
+	}
+	cmd := exec.Command(command, args...)
+	cmd.Stdin = bytes.NewReader(bytes.Join(lines, []byte("\n")))
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	require.NoError(t, err, "%s", stderr.String())
+	for _, content := range strings.Fields(string(out)) {
+		text, err := base64.StdEncoding.DecodeString(content)
+		require.NoError(t, err)
+		contents = append(contents, string(text))
+	}
+	return contents
+}
+
+// No decoder that is here refuses a line for a number in it: a citation with one that some of them do not
+// read is not delivered, and costs nothing but itself.
+func TestForeignDecodersReadEveryNumber(t *testing.T) {
+	var lines [][]byte
+	var want []string
+	for _, n := range numbers.Crooked {
+		items := []envelope.Item{
+			{Citation: json.RawMessage(`{"why":1,"n":[` + n.Text + `]}`), Content: n.Why},
+			{Citation: map[string]any{"n": json.Number(n.Text)}, Content: "encoded, " + n.Why},
+			memory("other", "beside "+n.Why),
+		}
+		text, report, err := envelope.JSON{}.Append(nil, items, envelope.Budget{MaxBytes: -1})
+		require.NoError(t, err)
+		if n.Infinite {
+			require.Equal(t, []string{"malformed", "malformed", "included"}, outcomesOf(report), n.Why)
+		} else {
+			require.Equal(t, []string{"included", "included", "included"}, outcomesOf(report), n.Why)
+			want = append(want, items[0].Content, items[1].Content)
+		}
+		want = append(want, items[2].Content)
+		lines = append(lines, bytes.Split(text, []byte("\n"))[4])
+	}
+	t.Run("go", func(t *testing.T) {
+		var got []string
+		for _, line := range lines {
+			var v map[string]any
+			require.NoError(t, json.Unmarshal(line, &v))
+			for _, item := range v["items"].([]any) {
+				got = append(got, item.(map[string]any)["content"].(string))
+			}
+		}
+		assert.Equal(t, want, got)
+	})
+	for _, d := range decoders {
+		t.Run(d.command, func(t *testing.T) {
+			foreignReaders(t)
+			assert.Equal(t, want, decode(t, d.command, d.script, lines))
+		})
+	}
+	t.Run("orjson", func(t *testing.T) {
+		foreignReaders(t)
+		if exec.Command("python3", "-c", "import orjson").Run() != nil {
+			t.Skip("no orjson here")
+		}
+		assert.Equal(t, want, decode(t, "python3", "decode_orjson.py", lines))
+	})
 }

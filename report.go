@@ -26,7 +26,8 @@ const (
 	Uncited
 	// Malformed: invalid UTF-8 in the kind, the citation or the part of the content that
 	// MaxItemBytes could deliver (of a bound above MaxBytes, and above 64 KiB, the larger of these
-	// two), or a citation that does not encode to a strict JSON object. ItemReport.Err says where.
+	// two), or a citation that does not encode to a strict JSON object or has a number that is
+	// infinite as a binary64. ItemReport.Err says what and where.
 	Malformed
 	// Blank: its content is empty or only white space: Unicode's White_Space and U+001C to
 	// U+001F. A content that begins with more white space than MaxItemBytes could deliver, and

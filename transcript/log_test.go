@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/untrusted-context/envelope"
+	"github.com/untrusted-context/envelope/internal/numbers"
 	"github.com/untrusted-context/envelope/transcript"
 )
 
@@ -79,6 +80,39 @@ func TestAppend(t *testing.T) {
 }
 
 // What is refused leaves the file as it was, and so do the records before it in the call.
+// below puts a text into maps, one in the other.
+func below(levels int, text string) any {
+	var v any = text
+	for range levels {
+		v = map[string]any{"a": v}
+	}
+	return v
+}
+
+type panicking struct{}
+
+func (panicking) MarshalText() ([]byte, error) { panic("secret") }
+
+// A number of any size is kept as it is spelt: to refuse it would lose the record.
+func TestAppendKeepsNumbers(t *testing.T) {
+	for _, n := range numbers.Crooked {
+		log, read := newLog(t, "", transcript.Options{})
+		record := `{"role":"user","content":"x","n":` + n.Text + `}`
+		require.NoError(t, log.Append(
+			json.RawMessage(record),
+			map[string]any{"n": json.Number(n.Text)},
+			transcript.Message{Role: "user", Content: "x", Extra: []transcript.Member{{"n", json.RawMessage(n.Text)}}},
+		), n.Why)
+		require.Equal(t, record+"\n"+`{"n":`+n.Text+"}\n"+record+"\n", read(), n.Why)
+		count := 0
+		for _, err := range transcript.Records(strings.NewReader(read()), transcript.Options{}) {
+			require.NoError(t, err, n.Why)
+			count++
+		}
+		require.Equal(t, 3, count)
+	}
+}
+
 func TestAppendRefuses(t *testing.T) {
 	raw := func(s string) json.RawMessage { return json.RawMessage(s) }
 	extra := func(members ...transcript.Member) transcript.Message { return transcript.Message{Extra: members} }
@@ -123,6 +157,10 @@ func TestAppendRefuses(t *testing.T) {
 		{"a raw invalid byte", raw("{\"a\":\"\xff\"}"), envelope.ErrInvalidUTF8, "", 6},
 		{"invalid UTF-8 in a map", map[string]string{"a": "\xff"}, envelope.ErrInvalidUTF8, "", -1},
 		{"in a struct", struct{ A []string }{[]string{"x", "\xff"}}, envelope.ErrInvalidUTF8, "", -1},
+		{"below 31 maps", below(31, "x\xff"), envelope.ErrInvalidUTF8, "", -1},
+		{"below 9,999", below(9999, "x\xff"), envelope.ErrInvalidUTF8, "", -1},
+		{"a map too deep", below(10001, "x"), envelope.ErrTooDeep, "", 10000 * len(`{"a":`)},
+		{"a method that panics when it is called", map[string]any{"a": panicking{}}, envelope.ErrNotObject, "", -1},
 		{"an encoder that fails", failing{}, envelope.ErrNotObject, "", -1},
 		{"a message inside that fails", map[string]any{"m": transcript.Message{Role: "\xff"}}, envelope.ErrNotObject, "", -1},
 		{"a channel", make(chan int), envelope.ErrNotObject, "", -1},
