@@ -303,9 +303,8 @@ func objectCitation(v any) (citation, *Error) {
 	c.key = appendCompact(make([]byte, 0, end-start), raw[start:end], lineQuoter)
 	c.object = c.key
 	if spelt {
-		// A raw message keeps its spelling. The strings of other values are spelt by this
-		// package, whatever the encoding/json of the day would choose.
-		c.object = appendCompact(make([]byte, 0, end-start), raw[start:end], nil)
+		// A raw message keeps its spelling; the strings of other values are spelt in one way.
+		c.object = strictjson.AppendCompact(make([]byte, 0, end-start), raw[start:end])
 	}
 	if own, ok := shaped(c.key); ok {
 		return own, nil
@@ -328,7 +327,7 @@ var syntaxErrors = [...]error{
 }
 
 // appendCompact appends a strict value without white space between its tokens and with its
-// strings as t writes them, or as they are spelt when t is nil.
+// strings as t writes them.
 func appendCompact(dst, value []byte, t *quote.Escaper) []byte {
 	for i := 0; i < len(value); {
 		c := value[i]
@@ -339,11 +338,7 @@ func appendCompact(dst, value []byte, t *quote.Escaper) []byte {
 			dst = append(dst, c)
 		default:
 			end = strictjson.StringEnd(value, i)
-			if literal := value[i:end]; t == nil {
-				dst = append(dst, literal...)
-			} else {
-				dst = t.AppendLiteral(dst, string(strictjson.Decode(literal)))
-			}
+			dst = t.AppendLiteral(dst, string(strictjson.Decode(value[i:end])))
 		}
 		i = end
 	}

@@ -1,6 +1,7 @@
 // Package encode turns Go values into JSON by the rules of encoding/json (Go 1.26, without
 // GOEXPERIMENT=jsonv2 and whatever the Go release that it is built with): the same fields, names,
-// order and methods, and without escapes for HTML.
+// order and methods. Strings are written as everywhere in this module: no escapes for HTML, and one
+// for U+0085 too.
 //
 // In three things it is stricter, which is why it is not encoding/json. Invalid UTF-8 is an error and
 // not replaced. A panic in a method of the value is an error. And a value that holds itself, or nests

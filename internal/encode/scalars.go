@@ -7,8 +7,8 @@ import (
 	"math"
 	"reflect"
 	"strconv"
-	"unicode/utf8"
 
+	"github.com/untrusted-context/envelope/internal/quote"
 	"github.com/untrusted-context/envelope/internal/strictjson"
 )
 
@@ -84,10 +84,11 @@ func (e *encoder) float(v reflect.Value) error {
 
 // text writes a string, which has to be valid UTF-8.
 func (e *encoder) text(s string) error {
-	if !utf8.ValidString(s) {
+	out, _, valid := quote.For(0).AppendString(append(e.out, '"'), s, math.MaxInt)
+	if !valid {
 		return &strictjson.Error{Reason: strictjson.InvalidUTF8, Offset: -1}
 	}
-	e.out = appendString(e.out, s)
+	e.out = append(out, '"')
 	return nil
 }
 
@@ -97,51 +98,10 @@ func (e *encoder) quotedText(s string) error {
 	if err := e.text(s); err != nil {
 		return err
 	}
-	inner := string(e.out[start:])
-	e.out = appendString(e.out[:start], inner)
-	return nil
+	literal := string(e.out[start:])
+	e.out = e.out[:start]
+	return e.text(literal)
 }
-
-func appendString(dst []byte, s string) []byte {
-	dst = append(dst, '"')
-	done := 0
-	for i := 0; i < len(s); i++ {
-		escape := ""
-		switch c := s[i]; {
-		case c == '"':
-			escape = `\"`
-		case c == '\\':
-			escape = `\\`
-		case c < ' ':
-			escape = controls[c]
-		case c == lineSeparator[0] && s[i:i+2] == lineSeparator[:2] && s[i+2]&^1 == lineSeparator[2]:
-			escape = `\u2028`
-			if s[i+2] != lineSeparator[2] {
-				escape = `\u2029`
-			}
-		default:
-			continue
-		}
-		dst = append(append(dst, s[done:i]...), escape...)
-		if s[i] >= utf8.RuneSelf {
-			i += len(lineSeparator) - 1
-		}
-		done = i + 1
-	}
-	return append(append(dst, s[done:]...), '"')
-}
-
-// lineSeparator is U+2028; U+2029 differs from it in the last bit.
-const lineSeparator = "\u2028"
-
-// controls has how the characters below U+0020 are written.
-var controls = func() (all [' ']string) {
-	for c := range all {
-		all[c] = `\u00` + string("0123456789abcdef"[c>>4]) + string("0123456789abcdef"[c&15])
-	}
-	all['\b'], all['\f'], all['\n'], all['\r'], all['\t'] = `\b`, `\f`, `\n`, `\r`, `\t`
-	return all
-}()
 
 func (e *encoder) base64(data []byte) {
 	e.out = append(e.out, '"')
