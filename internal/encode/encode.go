@@ -1,11 +1,11 @@
 // Package encode turns Go values into JSON by the rules of encoding/json (Go 1.26, without
-// GOEXPERIMENT=jsonv2 and whatever the Go release that it is built with): the same fields, names,
-// order and methods. Strings are written as everywhere in this module: no escapes for HTML, and one
-// for U+0085 too.
+// GOEXPERIMENT=jsonv2, whatever the Go release that it is built with): the same fields, names,
+// order and methods. Strings are written as everywhere in this module: without escapes for HTML,
+// and with one for U+0085 too.
 //
-// In three things it is stricter, which is why it is not encoding/json. Invalid UTF-8 is an error and
-// not replaced. A panic in a method of the value is an error. And a value that holds itself, or nests
-// more deeply than the caller allows, ends in an error before it was written many times over.
+// In three things it is stricter, which is why it is not encoding/json. Invalid UTF-8 is an error
+// and not replaced. A panic in a method of the value is an error. And a value that holds itself, or
+// nests more deeply than the caller allows, is an error before it was written many times over.
 //
 // A value is visited once, in the order in which it is written, and no method is called twice.
 package encode
@@ -18,13 +18,13 @@ import (
 	"github.com/untrusted-context/envelope/internal/strictjson"
 )
 
-// JSON encodes v, in which arrays and objects nest at most maxDepth levels, those that methods write
-// included.
+// JSON encodes v, in which arrays and objects nest at most maxDepth levels, those that methods
+// write included.
 //
-// An error is a *[strictjson.Error] about text of v that is invalid UTF-8 (without an offset) or about
-// too many levels (at a byte of what was to be written); otherwise it is one of those that
-// encoding/json has. The result of a MarshalJSON method is JSON, but it may hold what a strict reader
-// refuses, such as a repeated name: that is for the caller to look for.
+// An error is a *[strictjson.Error] about text of v that is invalid UTF-8 (without an offset) or
+// about too many levels (at a byte of what was to be written); otherwise it is one of those that
+// encoding/json has. What a MarshalJSON method returns is JSON, but it may hold what a strict
+// reader refuses, such as a repeated name: that is for the caller to look for.
 func JSON(v any, maxDepth int) (data []byte, err error) {
 	defer func() {
 		if recover() != nil { // what it was may hold content
@@ -46,8 +46,9 @@ type encoder struct {
 	cycleSearch
 }
 
-// value writes v. A number, a boolean or a string is quoted where the field's "string" option says so.
-// Pointers are followed in a loop, so that only arrays and objects, which maxDepth bounds, take stack.
+// value writes v. A number, a boolean or a string is quoted where the field's "string" option says
+// so. Pointers are followed in a loop, so that only arrays and objects, which maxDepth bounds, take
+// stack.
 func (e *encoder) value(v reflect.Value, quoted bool) error {
 	search := e.cycleSearch
 	defer func() { e.cycleSearch = search }()
@@ -160,17 +161,17 @@ func empty(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Array, reflect.Map, reflect.Slice, reflect.String:
 		return v.Len() == 0
-	case reflect.Struct, reflect.Chan, reflect.Func, reflect.Complex64, reflect.Complex128, reflect.UnsafePointer:
-		return false
+	case reflect.Bool, reflect.Interface, reflect.Pointer:
+		return v.IsZero()
 	}
-	return v.IsZero()
+	return (v.CanInt() || v.CanUint() || v.CanFloat()) && v.IsZero()
 }
 
-// cycleSearch finds out that a value holds itself. It remembers one pointer, map or slice among those
-// that lead to the value being written, and is given each that follows. When their number is a power
-// of two it remembers the newest instead, so that in a cycle the one it remembers comes by again, after
-// at most three times the way to the cycle and around it. (This is Brent's algorithm. It needs no
-// memory and no comparison with all that came before.)
+// cycleSearch finds out that a value holds itself. It keeps one pointer, map or slice of those that
+// lead to the value being written, and is given each that follows. When their number is a power of
+// two it keeps the newest instead, so that in a cycle the one that it keeps comes by again, after
+// at most three times the way to the cycle and around it. (This is Brent's algorithm. It takes no
+// memory, and no comparison with all that came before.)
 type cycleSearch struct {
 	kept  reference
 	count uint64

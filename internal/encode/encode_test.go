@@ -3,15 +3,14 @@ package encode
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash"
 	"math"
-	"math/big"
 	"math/rand/v2"
-	"net/netip"
 	"reflect"
 	"slices"
 	"strconv"
@@ -35,9 +34,9 @@ func requireFault(t *testing.T, err error, want strictjson.Error) {
 	assert.Equal(t, want, *fault)
 }
 
-// likeEncodingJSON requires that v encodes as encoding/json does it: the same bytes, or an error in both,
-// and the same calls of its methods. What encoding/json has replaced is an error here. No text of v may
-// hold U+FFFD. It reports whether there was an encoding to compare.
+// likeEncodingJSON requires that v encodes as encoding/json does it: the same bytes, or an error in
+// both, and the same calls of its methods. What encoding/json has replaced is an error here. No
+// text of v may hold U+FFFD. It reports whether there was an encoding to compare.
 func likeEncodingJSON(t *testing.T, v any) bool {
 	t.Helper()
 	var want bytes.Buffer
@@ -60,7 +59,7 @@ func likeEncodingJSON(t *testing.T, v any) bool {
 	case wantErr != nil:
 		require.Error(t, err, "%T: %v", v, wantErr)
 		return false
-	case strings.Contains(want.String(), `\ufffd`) || strings.Contains(want.String(), `\\ufffd`) || strings.Contains(want.String(), "\ufffd"):
+	case strings.Contains(want.String(), `\ufffd`) || strings.Contains(want.String(), "\ufffd"):
 		requireFault(t, err, strictjson.Error{Reason: strictjson.InvalidUTF8, Offset: -1})
 		return false
 	default:
@@ -73,256 +72,6 @@ func likeEncodingJSON(t *testing.T, v any) bool {
 		slices.Sort(gotCalls)
 		require.Equal(t, wantCalls, gotCalls, "%T", v)
 		return true
-	}
-}
-
-// calls has the calls of the methods below, which are noted where they have something to say.
-var calls []string
-
-func called(what string) { calls = append(calls, what) }
-
-type (
-	jsonValue   struct{ S string }
-	jsonPointer struct{ S string }
-	textValue   string
-	textPointer struct{ N int }
-	bothValue   int
-	mixed       struct{ N int } // MarshalJSON of the pointer, MarshalText of the value
-	mixedText   [1]int          // MarshalText of the pointer, MarshalJSON of the value
-	mapMethod   map[string]int
-	sliceMethod []int
-	zeroValue   struct{ N int }
-	zeroPointer struct{ N int }
-	zeroSlice   []string
-	byteMethod  byte
-	namedBytes  []byte
-	namedByte   byte
-	keyInt      int
-	keyStruct   struct{ A, B int }
-	keyPointer  struct{ A int }
-)
-
-func (v jsonValue) MarshalJSON() ([]byte, error) {
-	called("jsonValue " + v.S)
-	return []byte(" [ 1 , \"<" + strings.Trim(strings.ToValidUTF8(v.S, ""), "\u2028\u2029\u202a") + "\" ] "), nil
-}
-func (v *jsonPointer) MarshalJSON() ([]byte, error) {
-	called("jsonPointer")
-	if v == nil {
-		return []byte("0"), nil
-	}
-	return []byte(`{"p":true}`), nil
-}
-func (v textValue) MarshalText() ([]byte, error) {
-	called("textValue " + string(v))
-	return []byte("<" + v + ">"), nil
-}
-func (v *textPointer) MarshalText() ([]byte, error) {
-	called("textPointer")
-	return []byte(strconv.Itoa(v.N)), nil
-}
-func (v bothValue) MarshalJSON() ([]byte, error) {
-	called("bothValue JSON")
-	return []byte(strconv.Itoa(int(v))), nil
-}
-func (v bothValue) MarshalText() ([]byte, error)   { called("bothValue text"); return []byte("t"), nil }
-func (v *mixed) MarshalJSON() ([]byte, error)      { called("mixed JSON"); return []byte(`"json"`), nil }
-func (v mixed) MarshalText() ([]byte, error)       { called("mixed text"); return []byte("text"), nil }
-func (v mixedText) MarshalJSON() ([]byte, error)   { called("mixedText JSON"); return []byte(`1`), nil }
-func (v *mixedText) MarshalText() ([]byte, error)  { called("mixedText text"); return []byte("t"), nil }
-func (v mapMethod) MarshalJSON() ([]byte, error)   { called("mapMethod"); return []byte(`{}`), nil }
-func (v sliceMethod) MarshalText() ([]byte, error) { called("sliceMethod"); return []byte("s"), nil }
-func (v zeroValue) IsZero() bool                   { called("zeroValue"); return v.N == 1 }
-func (v *zeroPointer) IsZero() bool                { called("zeroPointer"); return v.N == 1 }
-func (v zeroSlice) IsZero() bool                   { called("zeroSlice"); return len(v) == 1 }
-func (v byteMethod) MarshalText() ([]byte, error) {
-	called("byteMethod")
-	return []byte{'a' + byte(v)%26}, nil
-}
-func (v keyInt) MarshalText() ([]byte, error) {
-	called("keyInt")
-	return []byte("k" + strconv.Itoa(int(v))), nil
-}
-func (v keyStruct) MarshalText() ([]byte, error) {
-	called("keyStruct")
-	return []byte(strconv.Itoa(v.A) + "," + strconv.Itoa(v.B)), nil
-}
-func (v *keyPointer) MarshalText() ([]byte, error) {
-	called("keyPointer")
-	return []byte(strconv.Itoa(v.A)), nil
-}
-
-// leaves are the types that random ones are built of.
-var leaves = []reflect.Type{
-	reflect.TypeFor[bool](), reflect.TypeFor[int](), reflect.TypeFor[int8](), reflect.TypeFor[int64](), reflect.TypeFor[uint](),
-	reflect.TypeFor[uint8](), reflect.TypeFor[uintptr](), reflect.TypeFor[float32](), reflect.TypeFor[float64](),
-	reflect.TypeFor[string](), reflect.TypeFor[string](), reflect.TypeFor[any](), reflect.TypeFor[any](), reflect.TypeFor[[]byte](),
-	reflect.TypeFor[json.Number](), reflect.TypeFor[json.RawMessage](), reflect.TypeFor[time.Time](), reflect.TypeFor[big.Int](),
-	reflect.TypeFor[netip.Addr](), reflect.TypeFor[struct{}](), reflect.TypeFor[json.Marshaler](),
-	reflect.TypeFor[interface{ IsZero() bool }](), reflect.TypeFor[jsonValue](), reflect.TypeFor[jsonPointer](),
-	reflect.TypeFor[textValue](), reflect.TypeFor[textPointer](), reflect.TypeFor[bothValue](), reflect.TypeFor[mixed](),
-	reflect.TypeFor[mixedText](), reflect.TypeFor[mapMethod](), reflect.TypeFor[sliceMethod](), reflect.TypeFor[zeroValue](),
-	reflect.TypeFor[zeroPointer](), reflect.TypeFor[zeroSlice](), reflect.TypeFor[byteMethod](), reflect.TypeFor[[]byteMethod](),
-	reflect.TypeFor[namedBytes](), reflect.TypeFor[[]namedByte](), reflect.TypeFor[inner](), reflect.TypeFor[chan int](),
-	reflect.TypeFor[complex64](),
-}
-
-var keyTypes = []reflect.Type{
-	reflect.TypeFor[string](), reflect.TypeFor[string](), reflect.TypeFor[int](), reflect.TypeFor[uint8](),
-	reflect.TypeFor[keyInt](), reflect.TypeFor[keyStruct](), reflect.TypeFor[*keyPointer](),
-	reflect.TypeFor[bool](), reflect.TypeFor[textValue](), reflect.TypeFor[cleanKey](),
-}
-
-var fieldTags = []string{
-	"", "", "", `json:"a"`, `json:"b,omitempty"`, `json:",omitempty"`, `json:",omitzero"`, `json:"c,omitzero"`, `json:",omitempty,omitzero"`,
-	`json:",string"`, `json:"d,string,omitempty"`, `json:"-"`, `json:"-,"`, `json:"a b<&>/"`, `json:"é.中"`, `json:"f.1"`, `json:"e"`,
-	`json:",strings"`, `xml:"x"`,
-	`json:"no\\t"`, `json:",omitempty ,string "`,
-}
-
-// experiment is GOEXPERIMENT=jsonv2, in which encoding/json differs from what it is otherwise.
-var experiment = func() bool {
-	data, err := json.Marshal("\xff")
-	return err != nil || string(data) != `"\ufffd"`
-}()
-
-// What stands behind these, encoding/json takes differently in the experiment: it reads the tags in
-// another way, asks a key that is a string for its text, and lets an empty map have keys of any type.
-var commonKeys, commonTags = len(keyTypes) - 3, len(fieldTags) - 2
-
-// random makes types and values.
-type random struct {
-	*rand.Rand
-	invalid    bool // some text may be invalid UTF-8
-	keys, tags int  // how many of them it takes
-}
-
-func (r random) typ(depth int) reflect.Type {
-	if depth == 0 || r.IntN(3) == 0 {
-		return leaves[r.IntN(len(leaves))]
-	}
-	switch r.IntN(6) {
-	case 0:
-		return reflect.PointerTo(r.typ(depth - 1))
-	case 1:
-		return reflect.SliceOf(r.typ(depth - 1))
-	case 2:
-		return reflect.ArrayOf(r.IntN(3), r.typ(depth-1))
-	case 3:
-		return reflect.MapOf(keyTypes[r.IntN(r.keys)], r.typ(depth-1))
-	}
-	fields := make([]reflect.StructField, r.IntN(6))
-	for i := range fields {
-		fields[i] = reflect.StructField{Name: "F" + strconv.Itoa(i), Type: r.typ(depth - 1), Tag: reflect.StructTag(fieldTags[r.IntN(r.tags)])}
-		if t := fields[i].Type; t.Kind() == reflect.Struct && t.NumMethod() == 0 && t.Name() == "" && r.IntN(2) == 0 {
-			fields[i].Anonymous = true
-		}
-	}
-	return reflect.StructOf(fields)
-}
-
-func (r random) text() string {
-	pieces := []string{"", "a", "b", "<&>", "\"", "\n", "\x00\x1f\x7f", "é", "中", "🙂", "\u2028", "\u2029\u202a", strings.Repeat("x", 20)}
-	if r.invalid {
-		pieces = append(pieces, "\xff", "\xe2\x80", "\xed\xa0\x80")
-	}
-	s := ""
-	for range r.IntN(3) {
-		s += pieces[r.IntN(len(pieces))]
-	}
-	return s
-}
-
-func (r random) fill(v reflect.Value, depth int) {
-	if r.IntN(6) == 0 {
-		return // zero
-	}
-	switch v.Type() {
-	case reflect.TypeFor[json.Number]():
-		v.SetString([]string{"1", "-0", "1.50e+2", "1e999", "", "1x", "-"}[r.IntN(7)])
-		return
-	case reflect.TypeFor[json.RawMessage]():
-		v.SetBytes([]byte([]string{`1`, ` {"a" : [ ] } `, `"\u0041<"`, `null`, `[`, ``, `1 2`}[r.IntN(7)]))
-		return
-	case reflect.TypeFor[time.Time]():
-		v.Set(reflect.ValueOf(time.Unix(r.Int64N(1<<40), 0).UTC()))
-		return
-	case reflect.TypeFor[big.Int](), reflect.TypeFor[netip.Addr]():
-		return
-	}
-	switch v.Kind() {
-	case reflect.Bool:
-		v.SetBool(r.IntN(2) == 0)
-	case reflect.String:
-		v.SetString(r.text())
-	case reflect.Float32, reflect.Float64:
-		f := math.Float64frombits(r.Uint64())
-		switch r.IntN(4) {
-		case 0:
-			f = float64(r.IntN(100)) / 8
-		case 1:
-			f = math.Pow(10, float64(r.IntN(60)-30))
-		case 2:
-			f = []float64{math.Copysign(0, -1), 1e21, 1e-6, 9.99e20, 9.99e-7, math.MaxFloat32, 1e-9, 1e-10, 123456789e15}[r.IntN(9)]
-		}
-		v.SetFloat(f)
-	case reflect.Pointer:
-		v.Set(reflect.New(v.Type().Elem()))
-		r.fill(v.Elem(), depth)
-	case reflect.Interface:
-		t := r.typ(depth)
-		if v.NumMethod() > 0 {
-			options := []reflect.Type{
-				reflect.TypeFor[jsonValue](), reflect.TypeFor[*jsonPointer](), reflect.TypeFor[bothValue](),
-				reflect.TypeFor[zeroValue](), reflect.TypeFor[*zeroPointer](), reflect.TypeFor[zeroSlice](), reflect.TypeFor[*big.Int](),
-			}
-			t = options[r.IntN(len(options))]
-			if !t.Implements(v.Type()) {
-				return
-			}
-		}
-		value := reflect.New(t).Elem()
-		r.fill(value, max(depth-1, 0))
-		v.Set(value)
-	case reflect.Slice:
-		n := r.IntN(4)
-		v.Set(reflect.MakeSlice(v.Type(), n, n))
-		for i := range n {
-			r.fill(v.Index(i), depth)
-		}
-	case reflect.Array:
-		for i := range v.Len() {
-			r.fill(v.Index(i), depth)
-		}
-	case reflect.Map:
-		v.Set(reflect.MakeMap(v.Type()))
-		for range r.IntN(4) {
-			key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
-			r.fill(key, depth)
-			r.fill(value, depth)
-			if p, ok := key.Interface().(*keyPointer); ok && p != nil {
-				p.A = v.Len() // two keys of one name have no order
-			}
-			v.SetMapIndex(key, value)
-		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
-				r.fill(v.Field(i), depth)
-			}
-		}
-	case reflect.Chan, reflect.Complex64:
-	default:
-		shift := r.IntN(64)
-		switch v.Kind() {
-		case reflect.Int, reflect.Uint, reflect.Uintptr:
-			shift |= 33 // what every machine has
-		}
-		if v.CanInt() {
-			v.SetInt(r.Int64() >> shift)
-		} else {
-			v.SetUint(r.Uint64() >> shift)
-		}
 	}
 }
 
@@ -341,7 +90,8 @@ func TestJSONLikeEncodingJSON(t *testing.T) {
 		r := random{rand.New(rand.NewPCG(uint64(i), 2)), i%4 == 0, keys, tags}
 		v := reflect.New(r.typ(4))
 		r.fill(v.Elem(), 2)
-		for _, value := range []any{v.Interface(), v.Elem().Interface()} { // parts with addresses and without
+		// Its parts have addresses, and have none.
+		for _, value := range []any{v.Interface(), v.Elem().Interface()} {
 			if likeEncodingJSON(t, value) {
 				compared++
 			}
@@ -397,6 +147,7 @@ type panicsValue struct{ n int }
 func (p panicsValue) MarshalJSON() ([]byte, error) { return []byte(strconv.Itoa(p.n)), nil }
 
 func TestJSON(t *testing.T) {
+	const loose = `{"a":"\ud800","a":"` + "\xff" + `"}`
 	tests := []struct {
 		why  string
 		v    any
@@ -404,14 +155,14 @@ func TestJSON(t *testing.T) {
 	}{
 		{"markup stays, and no line feed follows", map[string]string{"a": "<&>"}, `{"a":"<&>"}`},
 		{"a line feed of its own is kept", "a\n", `"a\n"`},
-		{"a raw message's spelling is handed through", json.RawMessage(`"\u2028\u0041"`), `"\u2028\u0041"`},
-		{"its white space is not", map[string]any{"a": json.RawMessage(" [ 1 ,\n\"a b\" ] ")}, `{"a":[1,"a b"]}`},
+		{"a raw message is spelt as it was", json.RawMessage(`"\u2028\u0041"`), `"\u2028\u0041"`},
+		{"without its white space", spells(" { \"a\" : [ 1 ,\n\"a b\" ] } "), `{"a":[1,"a b"]}`},
 		{"a raw message that spells U+FFFD", json.RawMessage(`"\ufffd"`), `"\ufffd"`},
 		{"six characters that look like an escape", `\ufffd`, `"\\ufffd"`},
 		{"a real U+FFFD", "\ufffd", "\"\ufffd\""},
 		{"every line boundary is escaped", "\u0085\u2028\u2029\r", `"\u0085\u2028\u2029\r"`},
 		{"a raw message's are not", json.RawMessage("\"\u0085\u2028\""), "\"\u0085\u2028\""},
-		{"what a strict reader refuses is for the caller to look for", spells(`{"a":"\ud800","a":"` + "\xff" + `"}`), `{"a":"\ud800","a":"` + "\xff" + `"}`},
+		{"what a strict reader refuses is for the caller to look for", spells(loose), loose},
 		{"a number beyond a binary64", json.Number("1e999"), `1e999`},
 		{"no value", nil, `null`},
 		{"a nil function behind a pointer", (*func())(nil), `null`},
@@ -427,7 +178,7 @@ func TestJSON(t *testing.T) {
 			A panicsZero `json:",omitzero"`
 		}{}, ""},
 		{"one of a nil pointer, which is embedded", promoted{}, ""},
-		{"a nil key that is an interface", map[interface{ MarshalText() ([]byte, error) }]int{nil: 1}, ""},
+		{"a nil key that is an interface", map[encoding.TextMarshaler]int{nil: 1}, ""},
 		{"a raw message that is none", json.RawMessage(`{`), ""},
 		{"a raw message of nothing", json.RawMessage{}, ""},
 		{"one that goes on behind its value", spells(`1,"a":2`), ""},
@@ -654,8 +405,9 @@ func TestJSONCycles(t *testing.T) {
 	mapped := map[string]any{"a": big}
 	mapped["b"] = []any{1, mapped}
 	for why, v := range map[string]any{
-		"itself": ring(0, 1), "a long way around": ring(0, 500), "and a long way there": ring(500, 700), "in every field": forked,
-		"a pointer": itself, "an interface": anything, "a slice of itself": slice, "a map": mapped,
+		"itself": ring(0, 1), "a long way around": ring(0, 500), "and there": ring(500, 700),
+		"in every field": forked, "a pointer": itself, "an interface": anything,
+		"a slice of itself": slice, "a map": mapped,
 	} {
 		t.Run(why, func(t *testing.T) {
 			start := time.Now()

@@ -30,9 +30,9 @@ func (f *field) of(v reflect.Value) (member reflect.Value, ok bool) {
 	return v, true
 }
 
-// fieldsOf returns the fields of a struct that are written, in the order of their declaration. Among
-// fields of one name it is that of the shallowest struct, of several there the one whose tag says its
-// name; when that leaves none or several, no field of the name is written.
+// fieldsOf returns the fields of a struct that are written, in the order of their declaration.
+// Among fields of one name it is that of the shallowest struct, and of several there the one whose
+// tag says its name. When that leaves none or several, no field of the name is written.
 func fieldsOf(t reflect.Type) []field {
 	type candidate struct {
 		field
@@ -98,8 +98,8 @@ func fieldsOf(t reflect.Type) []field {
 	return fields
 }
 
-// embedded is a struct whose fields are those of the outermost one, and how often it is embedded on
-// its level.
+// embedded is a struct whose fields are those of the outermost one, and how often it is embedded
+// on its level.
 type embedded struct {
 	t     reflect.Type
 	index []int
@@ -116,8 +116,8 @@ func embed(level []*embedded, t reflect.Type, index []int) []*embedded {
 	return append(level, &embedded{t, index, 1})
 }
 
-// visible reports whether a field may be written: one that is exported, or embedded and a struct, which
-// may have exported fields.
+// visible reports whether a field may be written: one that is exported, or embedded and a struct,
+// which may have exported fields.
 func visible(f reflect.StructField) bool {
 	t := f.Type
 	if t.Kind() == reflect.Pointer {
@@ -126,13 +126,16 @@ func visible(f reflect.StructField) bool {
 	return f.IsExported() || f.Anonymous && t.Kind() == reflect.Struct
 }
 
-// validName reports whether a tag's name counts: it has letters, digits and ASCII punctuation without
-// quotes, comma and backslash, so that it stands in JSON as it is.
+// validName reports whether a tag's name counts: it has letters, digits and ASCII punctuation
+// without quotes, comma and backslash, so that it stands in JSON as it is.
 func validName(name string) bool {
-	other := func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && (r < ' ' || r > '~' || strings.ContainsRune("\"'`,\\", r))
+	for _, r := range name {
+		punctuation := ' ' <= r && r <= '~' && !strings.ContainsRune("\"'`,\\", r)
+		if !punctuation && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			return false
+		}
 	}
-	return name != "" && strings.IndexFunc(name, other) < 0
+	return name != ""
 }
 
 // newField makes a field of type t, of which target is what it points to or t itself.
@@ -148,7 +151,8 @@ func newField(name string, t, target reflect.Type, options []string) field {
 	switch target.Kind() {
 	case reflect.Bool, reflect.String, reflect.Float32, reflect.Float64,
 		reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
-		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64,
+		reflect.Uintptr:
 		f.quoted = slices.Contains(options, "string")
 	}
 	return f
@@ -156,14 +160,16 @@ func newField(name string, t, target reflect.Type, options []string) field {
 
 type zeroer interface{ IsZero() bool }
 
-// zeroTest returns what omitzero asks of a field of type t: its IsZero method, unless it is nil, or
-// else whether it is the zero value.
+// zeroTest returns what omitzero asks of a field of type t: its IsZero method, unless it is nil,
+// or else whether it is the zero value.
 func zeroTest(t reflect.Type) func(reflect.Value) bool {
 	zero := reflect.TypeFor[zeroer]()
 	ask := func(v reflect.Value) bool { return v.Interface().(zeroer).IsZero() }
 	switch {
 	case t.Implements(zero) && t.Kind() == reflect.Interface:
-		return func(v reflect.Value) bool { return v.IsNil() || isNilPointer(v.Elem()) || ask(v) }
+		return func(v reflect.Value) bool {
+			return v.IsNil() || isNilPointer(v.Elem()) || ask(v)
+		}
 	case t.Implements(zero):
 		return func(v reflect.Value) bool { return isNilPointer(v) || ask(v) }
 	case reflect.PointerTo(t).Implements(zero):

@@ -13,12 +13,9 @@ func (e *encoder) addressedText(v reflect.Value) error { return e.marshalText(v.
 
 // marshalJSON writes what v says of itself, which has to be one value.
 func (e *encoder) marshalJSON(v reflect.Value) error {
-	if isNilPointer(v) {
-		return e.null()
-	}
-	m, ok := v.Interface().(json.Marshaler)
+	m, ok := as[json.Marshaler](v)
 	if !ok {
-		return e.null() // a nil interface
+		return e.null()
 	}
 	data, err := m.MarshalJSON()
 	if err != nil {
@@ -43,18 +40,24 @@ func (e *encoder) marshalJSON(v reflect.Value) error {
 
 // marshalText writes what v says of itself, as a string.
 func (e *encoder) marshalText(v reflect.Value) error {
-	if isNilPointer(v) {
-		return e.null()
-	}
-	m, ok := v.Interface().(encoding.TextMarshaler)
+	m, ok := as[encoding.TextMarshaler](v)
 	if !ok {
-		return e.null() // a nil interface
+		return e.null()
 	}
 	text, err := m.MarshalText()
 	if err != nil {
 		return &json.MarshalerError{Type: v.Type(), Err: err}
 	}
 	return e.text(string(text))
+}
+
+// as returns v, whose type has the methods of M, as an M, unless it is a nil pointer or interface.
+func as[M any](v reflect.Value) (m M, ok bool) {
+	if isNilPointer(v) {
+		return m, false
+	}
+	m, ok = v.Interface().(M)
+	return m, ok
 }
 
 func isNilPointer(v reflect.Value) bool { return v.Kind() == reflect.Pointer && v.IsNil() }

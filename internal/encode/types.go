@@ -47,13 +47,14 @@ func newTypeInfo(t reflect.Type) *typeInfo {
 		info.keys = namedBy(t.Key())
 	case reflect.Slice:
 		element := reflect.PointerTo(t.Elem())
-		info.bytes = t.Elem().Kind() == reflect.Uint8 && !element.Implements(marshaler) && !element.Implements(textMarshaler)
+		info.bytes = t.Elem().Kind() == reflect.Uint8 &&
+			!element.Implements(marshaler) && !element.Implements(textMarshaler)
 	}
 	return &info
 }
 
-// method returns how v is written by a method of its own, or nil. A method of a pointer counts where v
-// has an address, before one of the value; MarshalJSON counts before MarshalText.
+// method returns how v is written by a method of its own, or nil. A method of a pointer counts
+// where v has an address, before one of the value; MarshalJSON counts before MarshalText.
 func (t *typeInfo) method(v reflect.Value) func(*encoder, reflect.Value) error {
 	switch {
 	case t.pointerJSON && v.CanAddr():

@@ -12,8 +12,8 @@ type Number struct {
 	Infinite  bool // as a binary64
 }
 
-// FirstInfinite returns the digits of the least number that is infinite as a binary64: the one half way
-// between the largest that is finite and 2^1024, since half goes to even.
+// FirstInfinite returns the digits of the least number that is infinite as a binary64: the one half
+// way between the largest that is finite and 2^1024, since half goes to even.
 func FirstInfinite() string { return bound(0) }
 
 func bound(below int64) string {

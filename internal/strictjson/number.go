@@ -119,8 +119,8 @@ func significant(digits []byte) int {
 	return len(digits)
 }
 
-// exponentOf reads the digits of an exponent and their sign, no further than to a value that no text
-// is long enough to make up for.
+// exponentOf reads the digits of an exponent and their sign, no further than to a value that no
+// text is long enough to make up for.
 func exponentOf(text []byte) int64 {
 	const enough = 1 << 50
 	negative := false
