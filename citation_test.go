@@ -288,17 +288,18 @@ func TestCitationUnmarshalJSON(t *testing.T) {
 	}
 }
 
-// A citation with a number that some decoder refuses the line for is Malformed at that number, however it
-// was given, and costs no other item. Open refuses a line that has one.
+// A citation with a number that some decoder refuses the line for is Malformed at that number,
+// however it was given, and costs no other item. Open refuses a line that has one.
 func TestCitationNumbers(t *testing.T) {
 	for _, n := range numbers.Crooked {
 		t.Run(n.Why, func(t *testing.T) {
 			const before = `{"a":{"x":"1e999"},"n":[0,`
+			const revision = `{"artifact_ref":{"family":"f","artifact_id":"a","revision":`
 			items := []envelope.Item{
 				{Citation: json.RawMessage(before + n.Text + `,1]}`), Content: "raw"},
 				{Citation: map[string]any{"n": json.Number(n.Text)}, Content: "encoded"},
 				{Citation: map[string]any{"m": json.RawMessage(n.Text)}, Content: "raw in another"},
-				{Citation: json.RawMessage(`{"artifact_ref":{"family":"f","artifact_id":"a","revision":` + n.Text + `}}`), Content: "a revision"},
+				{Citation: json.RawMessage(revision + n.Text + `}}`), Content: "a revision"},
 				memory("e", "beside"),
 			}
 			p, err := envelope.JSON{}.Render(items, envelope.Budget{MaxBytes: -1})
@@ -317,12 +318,15 @@ func TestCitationNumbers(t *testing.T) {
 			assert.NoError(t, err)
 			if n.Infinite {
 				fault := func(i, offset int) {
-					assert.Equal(t, &envelope.Error{Err: envelope.ErrNumber, Item: i, Field: "citation", Offset: offset}, p.Report.Items[i].Err)
+					want := &envelope.Error{
+						Err: envelope.ErrNumber, Item: i, Field: "citation", Offset: offset,
+					}
+					assert.Equal(t, want, p.Report.Items[i].Err)
 				}
 				fault(0, len(before))
 				fault(1, len(`{"n":`))
 				fault(2, len(`{"m":`))
-				fault(3, len(`{"artifact_ref":{"family":"f","artifact_id":"a","revision":`))
+				fault(3, len(revision))
 			}
 			text := strings.Replace(p.Content, `"revision":18`, `"revision":`+n.Text, 1)
 			require.NotEqual(t, p.Content, text)
@@ -367,7 +371,8 @@ type cyclic struct {
 
 func (c *cyclic) IsZero() bool { return !c.IsHere }
 
-// A citation is encoded once, whatever it is, and what goes wrong in that is the fault of its item alone.
+// A citation is encoded once, whatever it is, and what goes wrong in that is the fault of its item
+// alone.
 func TestCitationIsEncodedOnce(t *testing.T) {
 	calls := 0
 	below := func(levels int, bottom string) any {
@@ -388,12 +393,14 @@ func TestCitationIsEncodedOnce(t *testing.T) {
 		what     error // nil is delivered
 		offset   int
 	}{
-		{"a method that works once, beside what looks like a replacement", map[string]any{"m": worksOnce{&calls}, "s": `\ufffd`}, nil, 0},
+		{"a method that works once, beside what looks like a replacement",
+			map[string]any{"m": worksOnce{&calls}, "s": `\ufffd`}, nil, 0},
 		{"invalid UTF-8 below 31 maps", below(31, "x\xff"), envelope.ErrInvalidUTF8, -1},
 		{"below 60", below(60, "x\xff"), envelope.ErrInvalidUTF8, -1},
 		{"good text below 60", below(60, "x\ufffd"), nil, 0},
 		{"below 61", below(61, "x"), envelope.ErrTooDeep, 60 * len(`{"a":`)},
-		{"invalid UTF-8 in a name below 31", map[string]any{"a": below(31, "x"), "b": map[string]any{"x\xff": 1}}, envelope.ErrInvalidUTF8, -1},
+		{"invalid UTF-8 in a name", map[string]any{"b": map[string]any{"x\xff": 1}},
+			envelope.ErrInvalidUTF8, -1},
 		{"a method of omitzero that panics", struct {
 			A neverZero `json:",omitzero"`
 		}{}, envelope.ErrNotObject, -1},
@@ -401,13 +408,15 @@ func TestCitationIsEncodedOnce(t *testing.T) {
 			A hidden `json:",omitzero"`
 			B string
 		}{B: `\ufffd`}, nil, 0},
-		{"a cycle in every field that omitzero leaves out", map[string]any{"a": loop(false), "b": `\ufffd`}, nil, 0},
+		{"a cycle in every field that omitzero leaves out",
+			map[string]any{"a": loop(false), "b": `\ufffd`}, nil, 0},
 		{"a cycle in every field", loop(true), envelope.ErrNotObject, -1},
 	}
 	for _, tt := range tests {
 		t.Run(tt.why, func(t *testing.T) {
 			start := time.Now()
-			p, err := envelope.JSON{}.Render([]envelope.Item{{Citation: tt.citation, Content: "x"}, memory("e", "beside")}, envelope.Budget{})
+			items := []envelope.Item{{Citation: tt.citation, Content: "x"}, memory("e", "beside")}
+			p, err := envelope.JSON{}.Render(items, envelope.Budget{})
 			require.NoError(t, err)
 			assert.Less(t, time.Since(start), 5*time.Second)
 			if tt.what == nil {

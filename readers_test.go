@@ -442,7 +442,8 @@ func TestForeignDecoders(t *testing.T) {
 			require.Len(t, contents, len(lines)*len(texts))
 			for i, content := range contents {
 				want := texts[i%len(texts)]
-				require.True(t, content == want, "line %d, text %d: %.100q", i/len(texts), i%len(texts), want)
+				require.True(t, content == want,
+					"line %d, text %d: %.100q", i/len(texts), i%len(texts), want)
 			}
 			t.Logf("%s decodes %d texts from %d lines", d.command, len(texts), len(lines))
 		})
@@ -478,8 +479,8 @@ func decode(t *testing.T, command, script string, lines [][]byte) (contents []st
 	return contents
 }
 
-// No decoder that is here refuses a line for a number in it: a citation with one that some of them do not
-// read is not delivered, and costs nothing but itself.
+// No decoder that is here refuses a line for a number in it: a citation with one that some of them
+// do not read is not delivered, and costs nothing but itself.
 func TestForeignDecodersReadEveryNumber(t *testing.T) {
 	var lines [][]byte
 	var want []string
@@ -492,9 +493,9 @@ func TestForeignDecodersReadEveryNumber(t *testing.T) {
 		text, report, err := envelope.JSON{}.Append(nil, items, envelope.Budget{MaxBytes: -1})
 		require.NoError(t, err)
 		if n.Infinite {
-			require.Equal(t, []string{"malformed", "malformed", "included"}, outcomesOf(report), n.Why)
+			require.Equal(t, 2, report.Count(envelope.Malformed), n.Why)
 		} else {
-			require.Equal(t, []string{"included", "included", "included"}, outcomesOf(report), n.Why)
+			require.Equal(t, 3, report.Count(envelope.Included), n.Why)
 			want = append(want, items[0].Content, items[1].Content)
 		}
 		want = append(want, items[2].Content)

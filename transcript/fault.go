@@ -66,7 +66,9 @@ const byteOrderMark = "\ufeff"
 // checker decides whether a line is a record. Its Data is the line that it checked last.
 type checker struct{ strictjson.Scanner }
 
-func newChecker() checker { return checker{strictjson.Scanner{MaxDepth: maxDepth, AnyNumber: true}} }
+func newChecker() checker {
+	return checker{strictjson.Scanner{MaxDepth: maxDepth, AnyNumber: true}}
+}
 
 // check returns the bounds of the record that a line is, nothing for a blank line, or what is wrong at which byte.
 func (c *checker) check(line []byte) (start, end int, kind FaultKind, at int) {

@@ -101,7 +101,10 @@ func TestAppendKeepsNumbers(t *testing.T) {
 		require.NoError(t, log.Append(
 			json.RawMessage(record),
 			map[string]any{"n": json.Number(n.Text)},
-			transcript.Message{Role: "user", Content: "x", Extra: []transcript.Member{{"n", json.RawMessage(n.Text)}}},
+			transcript.Message{
+				Role: "user", Content: "x",
+				Extra: []transcript.Member{{"n", json.RawMessage(n.Text)}},
+			},
 		), n.Why)
 		require.Equal(t, record+"\n"+`{"n":`+n.Text+"}\n"+record+"\n", read(), n.Why)
 		count := 0
@@ -160,7 +163,7 @@ func TestAppendRefuses(t *testing.T) {
 		{"below 31 maps", below(31, "x\xff"), envelope.ErrInvalidUTF8, "", -1},
 		{"below 9,999", below(9999, "x\xff"), envelope.ErrInvalidUTF8, "", -1},
 		{"a map too deep", below(10001, "x"), envelope.ErrTooDeep, "", 10000 * len(`{"a":`)},
-		{"a method that panics when it is called", map[string]any{"a": panicking{}}, envelope.ErrNotObject, "", -1},
+		{"a method that panics", map[string]any{"a": panicking{}}, envelope.ErrNotObject, "", -1},
 		{"an encoder that fails", failing{}, envelope.ErrNotObject, "", -1},
 		{"a message inside that fails", map[string]any{"m": transcript.Message{Role: "\xff"}}, envelope.ErrNotObject, "", -1},
 		{"a channel", make(chan int), envelope.ErrNotObject, "", -1},

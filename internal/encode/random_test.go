@@ -189,8 +189,8 @@ func (r random) typ(depth int) reflect.Type {
 
 func (r random) text() string {
 	pieces := []string{
-		"", "a", "b", "<&>", "\"", "\n", "\x00\x1f\x7f", "é", "中", "🙂", "\u2028", "\u2029\u202a",
-		strings.Repeat("x", 20),
+		"", "a", "b", "<&>", "\"", "\n", "\x00\x1f\x7f", "é", "中", "🙂",
+		"\u2028", "\u2029\u202a", strings.Repeat("x", 20),
 	}
 	if r.invalid {
 		pieces = append(pieces, "\xff", "\xe2\x80", "\xed\xa0\x80")

@@ -1,7 +1,7 @@
-// Package strictjson reads JSON texts (RFC 8259) the way a security boundary must: what two readers could
-// take for different values is an error, and so is what some reader refuses a whole text for. Besides
-// the grammar it demands valid UTF-8, no lone surrogate escape, no repeated member name and no number
-// beyond a binary64, and it says at which byte a text fails.
+// Package strictjson reads JSON texts (RFC 8259) the way a security boundary must: what two readers
+// could take for different values is an error, and so is what some reader refuses a whole text for.
+// Besides the grammar it demands valid UTF-8, no lone surrogate escape, no repeated member name and
+// no number beyond a binary64, and it says at which byte a text fails.
 //
 // It serves the packages of this module that take JSON from outside.
 package strictjson
@@ -12,8 +12,9 @@ import (
 	"unicode/utf8"
 )
 
-// MaxDepth is how deeply arrays and objects may nest unless a Scanner says otherwise. Readers in use refuse what is deeper than some bound, and
-// with it all that stands beside it; the lowest are 64 (.NET) and 100 (Ruby), and citations stand three levels down.
+// MaxDepth is how deeply arrays and objects may nest unless a Scanner says otherwise. Readers in
+// use refuse what is deeper than some bound, and with it all that stands beside it; the lowest are
+// 64 (.NET) and 100 (Ruby), and citations stand three levels down.
 const MaxDepth = 60
 
 // Reason is why a text was refused.
@@ -30,7 +31,15 @@ const (
 	Infinite                        // a number that is infinite as a binary64
 )
 
-var reasons = [...]string{"", "syntax error", "unexpected end", "invalid UTF-8", "lone surrogate", "duplicate member name", "nested too deeply", "number beyond a binary64"}
+var reasons = [...]string{
+	Syntax:        "syntax error",
+	UnexpectedEnd: "unexpected end",
+	InvalidUTF8:   "invalid UTF-8",
+	LoneSurrogate: "lone surrogate",
+	DuplicateName: "duplicate member name",
+	TooDeep:       "nested too deeply",
+	Infinite:      "number beyond a binary64",
+}
 
 // Error is a refusal: why, and at which byte of the text.
 type Error struct {
@@ -56,13 +65,15 @@ type Scanner struct {
 	names [][]byte // the member names of all open objects, decoded, innermost last
 }
 
-// Value reads the value that starts at byte i, without white space before it, and returns where it ends.
+// Value reads the value that starts at byte i, without white space before it, and returns where it
+// ends.
 func (s *Scanner) Value(i int) (end int, err *Error) {
 	s.names = s.names[:0]
 	return s.value(i, 0)
 }
 
-// Whole reads Data as one value with nothing but white space around it and returns the value's bounds.
+// Whole reads Data as one value with nothing but white space around it and returns the value's
+// bounds.
 func (s *Scanner) Whole() (start, end int, err *Error) {
 	start = s.Space(0)
 	end, err = s.Value(start)
@@ -103,7 +114,8 @@ func (s *Scanner) Members(i int) []Member {
 	return members
 }
 
-// Elements calls yield with the bounds of each element of the array at byte i, which Value or Whole has accepted.
+// Elements calls yield with the bounds of each element of the array at byte i, which Value or Whole
+// has accepted.
 func (s *Scanner) Elements(i int, yield func(start, end int)) {
 	_ = s.elements(i, func(_, start, end int) { yield(start, end) })
 }
@@ -259,8 +271,9 @@ func (s *Scanner) object(i, depth int) (int, *Error) {
 	}
 }
 
-// nameSet holds the member names of one open object: a stretch of the scanner's stack of names while they are
-// few, and a map from there on, so that an object of very many members is not read in quadratic time.
+// nameSet holds the member names of one open object: a stretch of the scanner's stack of names
+// while they are few, and a map from there on, so that an object of very many members is not read
+// in quadratic time.
 type nameSet struct {
 	s    *Scanner
 	base int
@@ -334,7 +347,8 @@ var plain = func() (t [256]bool) {
 	return t
 }()
 
-// escape reads the escape whose backslash is at byte i and returns its length: a surrogate pair is one escape.
+// escape reads the escape whose backslash is at byte i and returns its length: a surrogate pair is
+// one escape.
 func (s *Scanner) escape(i int) (int, *Error) {
 	data := s.Data
 	if i+1 >= len(data) {
@@ -365,7 +379,8 @@ func (s *Scanner) escape(i int) (int, *Error) {
 	if s.Loose {
 		return 6, nil
 	}
-	if rest := data[i+6:]; r < 0xdc00 && len(rest) < 6 && bytes.HasPrefix([]byte(`\u`), rest[:min(2, len(rest))]) {
+	rest := data[i+6:]
+	if r < 0xdc00 && len(rest) < 6 && bytes.HasPrefix([]byte(`\u`), rest[:min(2, len(rest))]) {
 		return 0, &Error{UnexpectedEnd, len(data)}
 	}
 	return 0, &Error{LoneSurrogate, i}
@@ -399,9 +414,9 @@ func hexValue(c byte) rune {
 	return -1
 }
 
-// Decode returns the value of an accepted string literal. Without an escape in it that is a part of the literal
-// itself, not a copy. A lone surrogate, which only a loose Scanner accepts, decodes to the three bytes that UTF-8 would
-// have for it and does not allow.
+// Decode returns the value of an accepted string literal. Without an escape in it that is a part of
+// the literal itself, not a copy. A lone surrogate, which only a loose Scanner accepts, decodes to
+// the three bytes that UTF-8 would have for it and does not allow.
 func Decode(literal []byte) []byte {
 	inside := literal[1 : len(literal)-1]
 	if bytes.IndexByte(inside, '\\') < 0 {
@@ -440,7 +455,10 @@ func AppendDecoded(dst, literal []byte) []byte {
 	}
 }
 
-var unescape = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+var unescape = [256]byte{
+	'"': '"', '\\': '\\', '/': '/',
+	'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t',
+}
 
 // AppendCompact appends an accepted value without the white space between its tokens.
 func AppendCompact(dst, value []byte) []byte {
