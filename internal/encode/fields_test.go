@@ -238,6 +238,10 @@ func TestFieldsOf(t *testing.T) {
 			zeroValue{1}, zeroPointer{1}, &zeroValue{1}, &zeroPointer{1},
 			zeroValue{1}, &zeroPointer{1}, zeroSlice{"x"},
 		}},
+		{"what omitempty leaves out, omitzero does not ask", struct {
+			A zeroSlice `json:",omitempty,omitzero"`
+			B zeroSlice `json:",omitzero,omitempty"`
+		}{B: zeroSlice{"x", "y"}}},
 		{"string of every kind", struct {
 			A bool           `json:",string"`
 			B int            `json:",string"`
@@ -269,7 +273,7 @@ func TestFieldsOf(t *testing.T) {
 			}
 		})
 	}
-	sameEverywhere(t, "81aa5ea10a2b58bb", digest)
+	sameEverywhere(t, "24d0b4e681c8ffd0", digest)
 }
 
 func TestValidName(t *testing.T) {
