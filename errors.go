@@ -18,7 +18,7 @@ var (
 	ErrDuplicateName = errors.New("a member name stands twice")
 	ErrLoneSurrogate = errors.New("an escape is half of a surrogate pair")
 	ErrTooDeep       = errors.New("nested too deeply")
-	ErrNumber        = errors.New("a number that is infinite as a binary64") // RFC 7493, section 2.2
+	ErrNumber        = errors.New("a number that is infinite as a binary64") // RFC 7493, 2.2
 	ErrBlank         = errors.New("blank")
 	ErrMissing       = errors.New("missing or blank")
 	ErrNotCitation   = errors.New("not a citation of this type")

@@ -18,7 +18,8 @@ import (
 // argument it is of.
 func Texts(root string) (texts []string, err error) {
 	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || !strings.Contains(filepath.ToSlash(path), "testdata/fuzz/") {
+		seed := strings.Contains(filepath.ToSlash(path), "testdata/fuzz/")
+		if err != nil || entry.IsDir() || !seed {
 			return err
 		}
 		data, err := os.ReadFile(path)
