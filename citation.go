@@ -280,7 +280,7 @@ func objectCitation(v any) (citation, *Error) {
 	if !spelt {
 		data, err := encode.JSON(v, strictjson.MaxDepth)
 		if fault, ok := err.(*strictjson.Error); ok {
-			return c, citationError(syntaxErrors[fault.Reason], fault.Offset)
+			return c, citationError(fault.Sentinel(), fault.Offset)
 		}
 		if err != nil {
 			return c, &Error{Err: ErrNotObject, Field: "citation", Offset: -1, cause: err}
@@ -294,7 +294,7 @@ func objectCitation(v any) (citation, *Error) {
 	start, end, fault := s.Whole()
 	switch {
 	case fault != nil:
-		return c, citationError(syntaxErrors[fault.Reason], fault.Offset)
+		return c, citationError(fault.Sentinel(), fault.Offset)
 	case string(raw[start:end]) == "null":
 		return citation{}, nil
 	case raw[start] != '{':
@@ -314,16 +314,6 @@ func objectCitation(v any) (citation, *Error) {
 
 func citationError(what error, offset int) *Error {
 	return &Error{Err: what, Field: "citation", Offset: offset}
-}
-
-var syntaxErrors = [...]error{
-	strictjson.Syntax:        ErrSyntax,
-	strictjson.UnexpectedEnd: ErrSyntax,
-	strictjson.InvalidUTF8:   ErrInvalidUTF8,
-	strictjson.LoneSurrogate: ErrLoneSurrogate,
-	strictjson.DuplicateName: ErrDuplicateName,
-	strictjson.TooDeep:       ErrTooDeep,
-	strictjson.Infinite:      ErrNumber,
 }
 
 // appendCompact appends a strict value without white space between its tokens and with its

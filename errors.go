@@ -3,6 +3,8 @@ package envelope
 import (
 	"errors"
 	"strconv"
+
+	"github.com/untrusted-context/envelope/internal/strictjson"
 )
 
 // What can be wrong. Every error of this package is an *[Error] that wraps one of these or a
@@ -12,13 +14,13 @@ var (
 	ErrWrapper = errors.New("illegal wrapper")
 	ErrOption  = errors.New("illegal value")
 
-	ErrInvalidUTF8   = errors.New("invalid UTF-8")
+	ErrInvalidUTF8   = strictjson.ErrInvalidUTF8 // invalid UTF-8
 	ErrNotObject     = errors.New("does not encode to a JSON object")
-	ErrSyntax        = errors.New("not JSON")
-	ErrDuplicateName = errors.New("a member name stands twice")
-	ErrLoneSurrogate = errors.New("an escape is half of a surrogate pair")
-	ErrTooDeep       = errors.New("nested too deeply")
-	ErrNumber        = errors.New("a number that is infinite as a binary64") // RFC 7493, 2.2
+	ErrSyntax        = strictjson.ErrSyntax        // not JSON
+	ErrDuplicateName = strictjson.ErrDuplicateName // a member name stands twice
+	ErrLoneSurrogate = strictjson.ErrLoneSurrogate // half of a surrogate pair
+	ErrTooDeep       = strictjson.ErrTooDeep       // nested too deeply
+	ErrNumber        = strictjson.ErrNumber        // infinite as a binary64
 	ErrBlank         = errors.New("blank")
 	ErrMissing       = errors.New("missing or blank")
 	ErrNotCitation   = errors.New("not a citation of this type")

@@ -97,7 +97,7 @@ func (o *opener) open(start int, scope string) ([]Delivered, *Error) {
 		fault = &strictjson.Error{Reason: strictjson.Syntax, Offset: end}
 	}
 	if fault != nil {
-		return nil, openError(syntaxErrors[fault.Reason], fault.Offset)
+		return nil, openError(fault.Sentinel(), fault.Offset)
 	}
 	top, err := o.object(start, 2, field{"trust", '"'}, field{"items", '['})
 	if err != nil {

@@ -238,7 +238,7 @@ func appendRecord(dst []byte, record any) ([]byte, error) {
 	default:
 		data, err := encode.JSON(record, maxDepth)
 		if fault, ok := err.(*strictjson.Error); ok {
-			return nil, &RecordError{Err: syntaxErrors[fault.Reason], Offset: fault.Offset}
+			return nil, &RecordError{Err: fault.Sentinel(), Offset: fault.Offset}
 		}
 		if err != nil {
 			return nil, &RecordError{Err: envelope.ErrNotObject, Offset: -1, cause: err}
@@ -256,7 +256,7 @@ func appendRaw(dst, raw []byte, field string) ([]byte, error) {
 	}
 	start, end, fault := s.Whole()
 	if fault != nil {
-		return nil, &RecordError{Err: syntaxErrors[fault.Reason], Field: field, Offset: fault.Offset}
+		return nil, &RecordError{Err: fault.Sentinel(), Field: field, Offset: fault.Offset}
 	}
 	if field == "" && raw[start] != '{' {
 		return nil, &RecordError{Err: envelope.ErrNotObject, Offset: start}
@@ -270,13 +270,4 @@ func appendRaw(dst, raw []byte, field string) ([]byte, error) {
 		raw = compact.Bytes()
 	}
 	return envelope.EscapeJSON(dst, raw, 0), nil
-}
-
-var syntaxErrors = [...]error{
-	strictjson.Syntax:        envelope.ErrSyntax,
-	strictjson.UnexpectedEnd: envelope.ErrSyntax,
-	strictjson.InvalidUTF8:   envelope.ErrInvalidUTF8,
-	strictjson.LoneSurrogate: envelope.ErrLoneSurrogate,
-	strictjson.DuplicateName: envelope.ErrDuplicateName,
-	strictjson.TooDeep:       envelope.ErrTooDeep,
 }
