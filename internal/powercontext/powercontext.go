@@ -4,6 +4,7 @@ package powercontext
 
 import (
 	"fmt"
+	"sort"
 	"strings"
 	"unicode/utf8"
 )
@@ -50,8 +51,7 @@ func Build(memories, topics, experiences []Item, maxBytes int) string {
 	return text(parts)
 }
 
-// fit returns the item as it stands behind the parts: whole, or cut to the first length, from the
-// longest down, that fits.
+// fit returns the item as it stands behind the parts: whole, or cut to the longest length that fits.
 func fit(parts []string, item Item, maxBytes int) (string, bool) {
 	room := maxBytes - len(text(append(parts[:len(parts):len(parts)], "")))
 	if len(item.Content) <= maxItemBytes {
@@ -60,10 +60,12 @@ func fit(parts []string, item Item, maxBytes int) (string, bool) {
 		}
 	}
 	longest := min(len(item.Content)-1, maxItemBytes)
-	for size := longest; size >= minCutBytes; size-- {
-		cut := truncate(item.Content, size)
-		if part := item.encode(cut, true); len(part) <= room && len(cut) >= minCutBytes {
-			return part, true
+	over := sort.Search(max(longest+1-minCutBytes, 0), func(i int) bool {
+		return len(item.encode(truncate(item.Content, minCutBytes+i), true)) > room
+	})
+	for size := minCutBytes + over - 1; size >= minCutBytes; size-- {
+		if cut := truncate(item.Content, size); len(cut) >= minCutBytes {
+			return item.encode(cut, true), true
 		}
 	}
 	return "", false
