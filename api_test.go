@@ -22,7 +22,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files of the exported API")
 
-// The exported API is what testdata/api says, so that a change of it is seen. After a change that is meant: go test -run API . -update
+// The exported API is what testdata/api says, so that a change of it is seen. After a change that
+// is meant: go test -run API . -update
 func TestAPI(t *testing.T) {
 	for _, dir := range []string{".", "transcript"} {
 		t.Run(dir, func(t *testing.T) {
@@ -42,7 +43,8 @@ func TestAPI(t *testing.T) {
 	}
 }
 
-// exportedAPI lists the exported declarations of a package as they are written, without comments and bodies.
+// exportedAPI lists the exported declarations of a package as they are written, without comments
+// and bodies.
 func exportedAPI(t *testing.T, dir string) string {
 	files := token.NewFileSet()
 	names, err := filepath.Glob(filepath.Join(dir, "*.go"))

@@ -51,7 +51,8 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// BenchmarkAppendLong shows that what is cut away costs nothing: 64 KB and 64 MB take the same time in one budget.
+// BenchmarkAppendLong shows that what is cut away costs nothing: 64 KB and 64 MB take the same
+// time in one budget.
 func BenchmarkAppendLong(b *testing.B) {
 	for _, size := range []int{64 << 10, 64 << 20} {
 		for name, part := range map[string]string{"ascii": "some words ", "chinese": "记忆", "blank": " "} {

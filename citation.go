@@ -9,17 +9,20 @@ import (
 	"strconv"
 
 	"github.com/untrusted-context/envelope/internal/encode"
+	"github.com/untrusted-context/envelope/internal/quote"
 	"github.com/untrusted-context/envelope/internal/strictjson"
 )
 
-// ArtifactRef names one revision of a stored artifact. Any family and revision will do; an artifact id is needed.
+// ArtifactRef names one revision of a stored artifact. Any family and revision will do; an
+// artifact id is needed.
 type ArtifactRef struct {
 	Family     string `json:"family"`
 	ArtifactID string `json:"artifact_id"`
 	Revision   int64  `json:"revision"`
 }
 
-// MemoryCitation names one version of an entry of a memory. Without a Scope it is local: it belongs to the renderer's scope.
+// MemoryCitation names one version of an entry of a memory. Without a Scope it is local: it
+// belongs to the renderer's scope.
 type MemoryCitation struct {
 	Scope          string
 	Memory         ArtifactRef
@@ -27,7 +30,8 @@ type MemoryCitation struct {
 	EntryVersionID string
 }
 
-// ArtifactCitation names a whole artifact. Without a Scope it is local: it belongs to the renderer's scope.
+// ArtifactCitation names a whole artifact. Without a Scope it is local: it belongs to the
+// renderer's scope.
 type ArtifactCitation struct {
 	Scope    string
 	Artifact ArtifactRef
@@ -36,8 +40,28 @@ type ArtifactCitation struct {
 // MarshalJSON writes the citation as a [JSON] renderer without a scope does.
 func (c MemoryCitation) MarshalJSON() ([]byte, error) { return marshalCitation(c) }
 
+// UnmarshalJSON reads a memory citation, local or qualified, as a [JSON] renderer writes it, with
+// its members in any order. Anything else is an error.
+func (c *MemoryCitation) UnmarshalJSON(data []byte) error {
+	read, err := unmarshalCitation(data, memoryForm)
+	if err == nil {
+		*c = MemoryCitation{read.scope, read.ref, read.entry, read.version}
+	}
+	return err
+}
+
 // MarshalJSON writes the citation as a [JSON] renderer without a scope does.
 func (c ArtifactCitation) MarshalJSON() ([]byte, error) { return marshalCitation(c) }
+
+// UnmarshalJSON reads an artifact citation, local or qualified, as a [JSON] renderer writes it,
+// with its members in any order. Anything else is an error.
+func (c *ArtifactCitation) UnmarshalJSON(data []byte) error {
+	read, err := unmarshalCitation(data, artifactForm)
+	if err == nil {
+		*c = ArtifactCitation{read.scope, read.ref}
+	}
+	return err
+}
 
 func marshalCitation(v any) ([]byte, error) {
 	var c citation
@@ -46,7 +70,21 @@ func marshalCitation(v any) ([]byte, error) {
 		err.Item = -1
 		return nil, err
 	}
-	return c.appendJSON(nil, &escapers[0]), nil
+	return c.appendJSON(nil, lineQuoter), nil
+}
+
+func unmarshalCitation(data []byte, form citationForm) (citation, error) {
+	c, err := objectCitation(json.RawMessage(data))
+	if err != nil {
+		err.Item = -1
+		return c, err
+	}
+	if c.form != form {
+		err := citationError(ErrNotCitation, -1)
+		err.Item = -1
+		return c, err
+	}
+	return c, nil
 }
 
 // citation is an item's citation as both renderers write it.
@@ -58,7 +96,7 @@ type citation struct {
 	version string
 	object  []byte // of any other citation: the compact JSON object
 	key     []byte // the same with its strings spelt one way, to compare
-	plain   bool   // its strings are ASCII without a character that is ever escaped
+	asIs    bool   // its strings are ASCII without a character that is ever escaped
 	parsed  bool   // to resolve it took more than a look
 }
 
@@ -71,7 +109,8 @@ const (
 	objectForm
 )
 
-// resolve makes c, which is zero, what v cites, seen from a renderer's scope; a citation of no form is none.
+// resolve makes c, which is zero, what v cites, seen from a renderer's scope. What lacks an id is
+// not checked further.
 func (c *citation) resolve(v any, scope string) *Error {
 	if !c.take(v) {
 		var err *Error
@@ -80,8 +119,7 @@ func (c *citation) resolve(v any, scope string) *Error {
 		}
 		c.parsed = true
 	}
-	if c.lacksID() {
-		c.form = noCitation
+	if c.lacking() != "" {
 		return nil
 	}
 	if err := c.validate(); err != nil {
@@ -93,12 +131,14 @@ func (c *citation) resolve(v any, scope string) *Error {
 	return nil
 }
 
-// take makes c, which is zero, what v cites if that is nil or of a type of this package, and reports whether it is.
+// take makes c, which is zero, what v cites if that is nil or of a type of this package, and
+// reports whether it is.
 func (c *citation) take(v any) bool {
 	switch v := v.(type) {
 	case nil:
 	case MemoryCitation:
-		c.form, c.scope, c.ref, c.entry, c.version = memoryForm, v.Scope, v.Memory, v.EntryID, v.EntryVersionID
+		c.form, c.scope, c.ref = memoryForm, v.Scope, v.Memory
+		c.entry, c.version = v.EntryID, v.EntryVersionID
 	case ArtifactCitation:
 		c.form, c.scope, c.ref = artifactForm, v.Scope, v.Artifact
 	case *MemoryCitation:
@@ -111,22 +151,28 @@ func (c *citation) take(v any) bool {
 	return true
 }
 
-// lacksID reports whether c lacks its artifact, entry or version id.
-func (c *citation) lacksID() bool {
-	lacking := func(id string) bool { return blank(id, len(id)) }
-	switch c.form {
-	case memoryForm:
-		return lacking(c.ref.ArtifactID) || lacking(c.entry) || lacking(c.version)
-	case artifactForm:
-		return lacking(c.ref.ArtifactID)
+// lacking returns the field of c that an item needs and that is missing or blank, or "".
+func (c *citation) lacking() string {
+	none := func(id string) bool { return quote.Blank(id, len(id)) }
+	own, entry := c.form == memoryForm || c.form == artifactForm, c.form == memoryForm
+	switch {
+	case c.form == noCitation:
+		return "citation"
+	case own && none(c.ref.ArtifactID):
+		return "citation.artifact_id"
+	case entry && none(c.entry):
+		return "citation.entry_id"
+	case entry && none(c.version):
+		return "citation.entry_version_id"
 	}
-	return c.form == noCitation
+	return ""
 }
 
-// validate checks that the strings of c are UTF-8, and notes whether they are plain.
+// validate checks that the strings of c are UTF-8, and notes whether they are written as they are.
 func (c *citation) validate() *Error {
-	c.plain = plainText(c.scope) && plainText(c.ref.Family) && plainText(c.ref.ArtifactID) && plainText(c.entry) && plainText(c.version)
-	if c.plain {
+	c.asIs = quote.Plain(c.scope) && quote.Plain(c.ref.Family) && quote.Plain(c.ref.ArtifactID) &&
+		quote.Plain(c.entry) && quote.Plain(c.version)
+	if c.asIs {
 		return nil
 	}
 	for _, f := range [...]struct{ value, name string }{
@@ -136,7 +182,7 @@ func (c *citation) validate() *Error {
 		{c.entry, "citation.entry_id"},
 		{c.version, "citation.entry_version_id"},
 	} {
-		if bad := firstInvalid(f.value); bad >= 0 {
+		if bad := quote.FirstInvalid(f.value); bad >= 0 {
 			return &Error{Err: ErrInvalidUTF8, Field: f.name, Offset: bad}
 		}
 	}
@@ -144,19 +190,20 @@ func (c *citation) validate() *Error {
 }
 
 func (c *citation) equal(d *citation) bool {
-	return c.form == d.form && c.scope == d.scope && c.ref == d.ref && c.entry == d.entry && c.version == d.version &&
-		bytes.Equal(c.key, d.key)
+	return c.form == d.form && c.scope == d.scope && c.ref == d.ref &&
+		c.entry == d.entry && c.version == d.version && bytes.Equal(c.key, d.key)
 }
 
-// hash mixes what equal compares. Every part of it goes through the seeded hash, the revision too: an item's author must not be able to
-// choose citations that collide.
+// hash mixes what equal compares. Every part of it goes through the seeded hash, the revision
+// too: an item's author must not be able to choose citations that collide.
 func (c *citation) hash(kind string) uint64 {
 	const odd = 0x9e3779b97f4a7c15
 	var revision [9]byte
 	binary.LittleEndian.PutUint64(revision[:], uint64(c.ref.Revision))
 	revision[8] = byte(c.form)
 	h := maphash.Bytes(hashSeed, revision[:])
-	for _, s := range [...]string{kind, c.scope, c.ref.Family, c.ref.ArtifactID, c.entry, c.version} {
+	ref := &c.ref
+	for _, s := range [...]string{kind, c.scope, ref.Family, ref.ArtifactID, c.entry, c.version} {
 		h = h*odd + maphash.String(hashSeed, s)
 	}
 	return h*odd + maphash.Bytes(hashSeed, c.key)
@@ -167,10 +214,7 @@ func (c *citation) glance() uint64 {
 	const odd = 0x9e3779b97f4a7c15
 	h := uint64(c.ref.Revision)*odd + uint64(len(c.key))
 	for _, s := range [...]string{c.ref.ArtifactID, c.entry, c.version} {
-		h = h*odd + uint64(len(s))
-		if len(s) >= wordBytes {
-			h += load64(s, len(s)-wordBytes)
-		}
+		h = h*odd + uint64(len(s)) + quote.LastWord(s)
 	}
 	return h * odd
 }
@@ -178,10 +222,10 @@ func (c *citation) glance() uint64 {
 var hashSeed = maphash.MakeSeed()
 
 // appendJSON appends c as a JSON object, escaped, its markers not yet broken.
-func (c *citation) appendJSON(dst []byte, t *escaper) []byte {
+func (c *citation) appendJSON(dst []byte, t *quote.Escaper) []byte {
 	switch {
 	case c.form == objectForm:
-		return EscapeJSON(dst, c.object, t.escape)
+		return t.AppendEncoded(dst, c.object)
 	case c.form == memoryForm && c.scope == "":
 		dst = c.appendRef(append(dst, `{"memory_ref":`...), t)
 	case c.form == memoryForm:
@@ -199,20 +243,20 @@ func (c *citation) appendJSON(dst []byte, t *escaper) []byte {
 }
 
 // appendText appends a string of c as a literal.
-func (c *citation) appendText(dst []byte, t *escaper, s string) []byte {
-	if c.plain {
+func (c *citation) appendText(dst []byte, t *quote.Escaper, s string) []byte {
+	if c.asIs {
 		return append(append(append(dst, '"'), s...), '"')
 	}
-	return t.appendLiteral(dst, s)
+	return t.AppendLiteral(dst, s)
 }
 
-func (c *citation) appendQualified(dst []byte, t *escaper) []byte {
+func (c *citation) appendQualified(dst []byte, t *quote.Escaper) []byte {
 	dst = c.appendText(append(dst, `{"scope_id":`...), t, c.scope)
 	dst = c.appendRef(append(dst, `,"artifact":`...), t)
 	return append(dst, '}')
 }
 
-func (c *citation) appendRef(dst []byte, t *escaper) []byte {
+func (c *citation) appendRef(dst []byte, t *quote.Escaper) []byte {
 	dst = c.appendText(append(dst, `{"family":`...), t, c.ref.Family)
 	dst = c.appendText(append(dst, `,"artifact_id":`...), t, c.ref.ArtifactID)
 	dst = strconv.AppendInt(append(dst, `,"revision":`...), c.ref.Revision, 10)
@@ -221,11 +265,12 @@ func (c *citation) appendRef(dst []byte, t *escaper) []byte {
 
 // leastBytes is a length that appendJSON never falls below.
 func (c *citation) leastBytes() int {
-	return len(c.object) + len(c.scope) + len(c.ref.Family) + len(c.ref.ArtifactID) + len(c.entry) + len(c.version)
+	return len(c.object) + len(c.scope) + len(c.ref.Family) + len(c.ref.ArtifactID) +
+		len(c.entry) + len(c.version)
 }
 
-// objectCitation encodes a citation of any other type. One that has the shape of this package's types is read as
-// that.
+// objectCitation encodes a citation of any other type. One that has the shape of this package's
+// types is read as that.
 func objectCitation(v any) (citation, *Error) {
 	c := citation{form: objectForm}
 	if pointer, _ := v.(*json.RawMessage); pointer != nil {
@@ -233,7 +278,10 @@ func objectCitation(v any) (citation, *Error) {
 	}
 	raw, spelt := v.(json.RawMessage)
 	if !spelt {
-		data, err := encode.JSON(v)
+		data, err := encode.JSON(v, strictjson.MaxDepth)
+		if fault, ok := err.(*strictjson.Error); ok {
+			return c, citationError(fault.Sentinel(), fault.Offset)
+		}
 		if err != nil {
 			return c, &Error{Err: ErrNotObject, Field: "citation", Offset: -1, cause: err}
 		}
@@ -246,20 +294,17 @@ func objectCitation(v any) (citation, *Error) {
 	start, end, fault := s.Whole()
 	switch {
 	case fault != nil:
-		return c, citationError(syntaxErrors[fault.Reason], fault.Offset)
-	case !spelt && encode.HidesInvalid(raw, v):
-		return c, citationError(ErrInvalidUTF8, -1)
+		return c, citationError(fault.Sentinel(), fault.Offset)
 	case string(raw[start:end]) == "null":
 		return citation{}, nil
 	case raw[start] != '{':
 		return c, citationError(ErrNotObject, start)
 	}
-	c.key = appendCompact(make([]byte, 0, end-start), raw[start:end], &escapers[0])
+	c.key = appendCompact(make([]byte, 0, end-start), raw[start:end], lineQuoter)
 	c.object = c.key
 	if spelt {
-		// A raw message keeps its spelling. The strings of other values are spelt by this package, whatever the encoding/json of the day
-		// would choose.
-		c.object = appendCompact(make([]byte, 0, end-start), raw[start:end], nil)
+		// A raw message keeps its spelling; the strings of other values are spelt in one way.
+		c.object = strictjson.AppendCompact(make([]byte, 0, end-start), raw[start:end])
 	}
 	if own, ok := shaped(c.key); ok {
 		return own, nil
@@ -271,18 +316,9 @@ func citationError(what error, offset int) *Error {
 	return &Error{Err: what, Field: "citation", Offset: offset}
 }
 
-var syntaxErrors = [...]error{
-	strictjson.Syntax:        ErrSyntax,
-	strictjson.UnexpectedEnd: ErrSyntax,
-	strictjson.InvalidUTF8:   ErrInvalidUTF8,
-	strictjson.LoneSurrogate: ErrLoneSurrogate,
-	strictjson.DuplicateName: ErrDuplicateName,
-	strictjson.TooDeep:       ErrTooDeep,
-}
-
-// appendCompact appends a strict value without white space between its tokens and with its strings as t writes them, or as they are
-// spelt when t is nil.
-func appendCompact(dst, value []byte, t *escaper) []byte {
+// appendCompact appends a strict value without white space between its tokens and with its
+// strings as t writes them.
+func appendCompact(dst, value []byte, t *quote.Escaper) []byte {
 	for i := 0; i < len(value); {
 		c := value[i]
 		end := i + 1
@@ -292,19 +328,16 @@ func appendCompact(dst, value []byte, t *escaper) []byte {
 			dst = append(dst, c)
 		default:
 			end = strictjson.StringEnd(value, i)
-			if literal := value[i:end]; t == nil {
-				dst = append(dst, literal...)
-			} else {
-				dst = t.appendLiteral(dst, string(strictjson.Decode(literal)))
-			}
+			dst = t.AppendLiteral(dst, string(strictjson.Decode(value[i:end])))
 		}
 		i = end
 	}
 	return dst
 }
 
-// shaped reads a strict, compact object that has one of the four shapes of this package's types, in any order of members.
-// Where an id is absent or null the shape still counts, and the citation lacks it.
+// shaped reads a strict, compact object that has one of the four shapes of this package's types,
+// in any order of members. Where an id is absent or null the shape still counts, and the citation
+// lacks it.
 func shaped(object []byte) (c citation, ok bool) {
 	var r shapeReader
 	for name, value := range members(object) {
@@ -338,7 +371,7 @@ func shaped(object []byte) (c citation, ok bool) {
 	if r.refs != 1 || r.entries && r.form != memoryForm {
 		return c, false
 	}
-	return r.citation, r.lacksID() || r.scope && r.family && r.revision
+	return r.citation, r.lacking() != "" || r.scope && r.family && r.revision
 }
 
 // shapeReader is a citation in the making, and what of it has been read.
@@ -370,8 +403,9 @@ func (r *shapeReader) ref(value []byte) bool {
 		case "artifact_id":
 			return text(value, &r.citation.ref.ArtifactID)
 		case "revision":
-			r.citation.ref.Revision, _ = strconv.ParseInt(string(value), 10, 64) // what is not one is written differently
-			r.revision = strconv.FormatInt(r.citation.ref.Revision, 10) == string(value)
+			n, _ := strconv.ParseInt(string(value), 10, 64)
+			r.citation.ref.Revision = n
+			r.revision = strconv.FormatInt(n, 10) == string(value) // else it is none
 			return value[0] == '-' || '0' <= value[0] && value[0] <= '9'
 		}
 		return false

@@ -42,7 +42,6 @@ func TestDocumentsNameTests(t *testing.T) {
 	data, err = os.ReadFile("README.md")
 	require.NoError(t, err)
 	commands := regexp.MustCompile("`[^`\n]*go test ([^`]+)`").FindAllStringSubmatch(string(data), -1)
-	require.NotEmpty(t, commands)
 	for _, command := range commands {
 		fields := strings.Fields(command[1])
 		pkg := fields[len(fields)-1]
@@ -61,5 +60,20 @@ func TestDocumentsNameTests(t *testing.T) {
 			}
 			assert.True(t, found, "README.md: go test %s", command[1])
 		}
+	}
+}
+
+// README is for two minutes, and its program is the package's first example.
+func TestReadme(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	assert.LessOrEqual(t, len(readme), 10_000, "proofs and figures live in docs/")
+	examples, err := os.ReadFile("example_test.go")
+	require.NoError(t, err)
+	programs := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(string(readme), -1)
+	require.NotEmpty(t, programs)
+	for _, program := range programs {
+		indented := regexp.MustCompile(`(?m)^(.)`).ReplaceAllString(program[1], "\t$1")
+		assert.Contains(t, string(examples), indented)
 	}
 }

@@ -54,7 +54,8 @@ func TestEscapeJSONAllocatesNothing(t *testing.T) {
 	assert.Zero(t, testing.AllocsPerRun(10, func() { envelope.EscapeJSON(dst, encoded, 15) }))
 }
 
-// The escaper on an encoder's output writes what the slow one writes, and does not change what it decodes to.
+// The escaper on an encoder's output writes what the slow one writes, and does not change what it
+// decodes to.
 func TestEscapeJSONTwin(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	parts := pieces(envelope.PowerContextV1)
@@ -91,8 +92,9 @@ func TestEscapeClasses(t *testing.T) {
 	}
 }
 
-// The ranges that are written down must cover what the Go release at hand knows. A newer Unicode may have more format characters: then
-// the ranges are to be extended, in one place, and the changelog to say so.
+// The ranges that are written down must cover what the Go release at hand knows. A newer Unicode
+// may have more format characters: then the ranges are to be extended, in one place, and the
+// changelog to say so.
 func TestInvisibleCoversThisUnicode(t *testing.T) {
 	for c := range rune(unicode.MaxRune + 1) {
 		if !utf8.ValidRune(c) || !unicode.In(c, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) {
@@ -102,4 +104,24 @@ func TestInvisibleCoversThisUnicode(t *testing.T) {
 			t.Errorf("U+%04X of Unicode %s is left raw", c, unicode.Version)
 		}
 	}
+}
+
+// FuzzEscapeJSON escapes any bytes: JSON stays the same JSON without a raw character of the
+// classes, and anything else loses nothing.
+func FuzzEscapeJSON(f *testing.F) {
+	f.Fuzz(func(t *testing.T, encoded []byte, options uint8) {
+		e := envelope.Escape(options & 15)
+		got := envelope.EscapeJSON([]byte("pre"), encoded, e)
+		if string(got[:3]) != "pre" || strings.ContainsAny(string(got), "\u0085\u2028\u2029") {
+			t.Fatalf("%q", got)
+		}
+		if utf8.Valid(encoded) {
+			if want := (&twinJSON{escape: e}).escapeRunes(string(encoded), false); string(got[3:]) != want {
+				t.Fatalf("%q, want %q", got[3:], want)
+			}
+		}
+		if json.Valid(encoded) && utf8.Valid(encoded) && !sameJSON(t, encoded, got[3:]) {
+			t.Fatalf("%q is not %q", got[3:], encoded)
+		}
+	})
 }

@@ -3,41 +3,38 @@ package envelope
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/untrusted-context/envelope/internal/quote"
 	"github.com/untrusted-context/envelope/internal/strictjson"
 )
 
-// Check reports whether text is intact as every line reader sees it. The frame stands where it belongs and once; every line is of a
-// kind that the same renderer writes, in an order in which it can write it; no character stands raw that it would have made visible. The
-// error is an *[Error] that says what is wrong at which byte of the text. A line feed after the end marker is not a part of the
-// text.
+// Check reports whether text is intact as every line reader sees it. The frame stands where it
+// belongs and once; every line is of a kind that the same renderer writes, in an order in which
+// it can write it; no character stands raw that it would have made visible. The error is an
+// *[Error] that says what is wrong at which byte of the text. A line feed after the end marker is
+// not a part of the text.
 //
-// It says nothing about where the items are from, and returns none: rendered Markdown is for reading.
+// It says nothing about where the items are from, and returns none: rendered Markdown is for
+// reading.
 func (m Markdown) Check(text string) error {
 	w, err := m.writer()
 	if err != nil {
 		return err
 	}
-	opening := string(w.appendOpening(nil)) + blockEnd
-	if at := difference(opening, text[:min(len(opening), len(text))]); at >= 0 {
-		return openError(ErrFrame, at)
+	f := frame{
+		string(w.appendOpening(nil)) + blockEnd, blockEnd + w.wrapper.End, &w.wrapper, true,
 	}
-	sections, closed := strings.CutSuffix(text[len(opening):], blockEnd+w.wrapper.End)
-	if !closed {
-		at := len(text)
-		if i := strings.Index(text[len(opening):], blockEnd+w.wrapper.End); i >= 0 {
-			at = len(opening) + i + len(blockEnd) + len(w.wrapper.End) // there is text behind it
-		}
-		return openError(ErrFrame, at)
+	sections, start, fault := f.inside(text)
+	if fault != nil {
+		return fault
 	}
 	if at, what := w.textFault(sections); what != nil {
-		return openError(what, len(opening)+at)
+		return openError(what, start+at)
 	}
-	c := checker{w: &w, text: sections, base: len(opening)}
+	c := checker{w: &w, text: sections, base: start}
 	if fault := c.sections(); fault != nil {
 		return fault
 	}
@@ -51,9 +48,9 @@ func (w *markdownWriter) textFault(text string) (at int, what error) {
 		case r == '\n':
 		case r == utf8.RuneError && !strings.HasPrefix(text[i:], "\ufffd"):
 			return i, ErrInvalidUTF8
-		case r == '\u2028' || r == '\u2029' || '\v' <= r && r <= '\r' || '\x1c' <= r && r <= '\x1e' || r == '\u0085':
+		case quote.LineBoundary(r):
 			return i, ErrLineBoundary
-		case w.display.hidden(r):
+		case w.display.Hides(r):
 			return i, ErrHidden
 		}
 	}
@@ -120,7 +117,8 @@ func (c *checker) items(section *Section) *Error {
 	seen := map[string]bool{}
 	rank := 0
 	for number := 1; number == 1 || strings.HasPrefix(c.line(), itemHeading); number++ {
-		if section.Limit > 0 && number > section.Limit || !c.read(heading+strconv.Itoa(number)) || !c.read("") {
+		over := section.Limit > 0 && number > section.Limit
+		if over || !c.read(heading+strconv.Itoa(number)) || !c.read("") {
 			return c.fault()
 		}
 		start := c.base
@@ -197,15 +195,17 @@ func (w *markdownWriter) broken(text string) string {
 	return string(w.markers.breakFrom([]byte(text), 0))
 }
 
-// decimal reads a number as the renderer writes it, behind a prefix: whatever is not one is written differently.
+// decimal reads a number as the renderer writes it, behind a prefix: whatever is not one is
+// written differently.
 func decimal(line, prefix string) (int, bool) {
 	digits, _ := strings.CutPrefix(line, prefix)
 	n, _ := strconv.Atoi(digits)
 	return n, strconv.Itoa(n) == digits
 }
 
-// citationFault returns the first of the lines that is not as appendCitation writes a citation, or -1. They are read as those of one
-// of this package's citations or, failing that, of any other, and written anew.
+// citationFault returns the first of the lines that is not as appendCitation writes a citation,
+// or -1. They are read as those of one of this package's citations or, failing that, of any
+// other, and written anew.
 func (w *markdownWriter) citationFault(lines []string) int {
 	own, ok := w.ownCitation(lines)
 	if ok && w.differ(&own, lines) < 0 {
@@ -236,7 +236,8 @@ func (w *markdownWriter) differ(c *citation, lines []string) int {
 	return -1
 }
 
-// objectLines reads lines as those of an object's members. It returns the first that is none, or -1.
+// objectLines reads lines as those of an object's members. It returns the first that is none, or
+// -1.
 func objectLines(lines []string) (object []byte, bad int) {
 	object = append(object, '{')
 	for k, line := range lines {
@@ -283,7 +284,7 @@ func (w *markdownWriter) ownCitation(lines []string) (c citation, ok bool) {
 		c.version = entry.text()
 		r.bad = r.bad || entry.bad || !entry.done()
 	}
-	return c, !r.bad && err == nil && !c.lacksID()
+	return c, !r.bad && err == nil && c.lacking() == ""
 }
 
 // lineReader reads a line of metadata from the left. Once something was not there, it is bad.
@@ -330,7 +331,8 @@ func (r *lineReader) text() string {
 	return ""
 }
 
-// name reads a member's name and what stands between it and the value, and appends it to dst as a JSON string.
+// name reads a member's name and what stands between it and the value, and appends it to dst as a
+// JSON string.
 func (r *lineReader) name(dst []byte, end string) []byte {
 	if !r.done() && r.line[r.at] == '"' {
 		dst = append(dst, r.json()...)
@@ -344,7 +346,8 @@ func (r *lineReader) name(dst []byte, end string) []byte {
 	return append(dst, '"') // a marker in it is broken with an escape that is JSON's
 }
 
-// value reads a member's value, JSON or the members of an object, to the end of the line, and appends it to dst.
+// value reads a member's value, JSON or the members of an object, to the end of the line, and
+// appends it to dst.
 func (r *lineReader) value(dst []byte) []byte {
 	whole := *r
 	if value := whole.json(); !whole.bad && whole.done() {
@@ -379,9 +382,9 @@ func (c *checker) body(truncated bool) *Error {
 	if len(shown) == 0 {
 		return c.fault()
 	}
-	whole := slices.ContainsFunc(shown, func(line string) bool { return !blank(line, len(line)) })
 	text := strings.Join(shown, "\n")
-	if !whole || truncated && (!strings.HasSuffix(text, ellipsis) || text == ellipsis) {
+	blank := quote.Blank(text, len(text))
+	if blank || truncated && (!strings.HasSuffix(text, ellipsis) || text == ellipsis) {
 		return openError(ErrUndeliverable, start)
 	}
 	return nil

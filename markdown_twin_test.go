@@ -16,8 +16,8 @@ import (
 	"github.com/untrusted-context/envelope"
 )
 
-// twinMarkdown is the Markdown renderer written for the eye: piece by piece, each item and each length of it tried by rendering the
-// whole text anew.
+// twinMarkdown is the Markdown renderer written for the eye: piece by piece, each item and each
+// length of it tried by rendering the whole text anew.
 type twinMarkdown struct {
 	envelope.Markdown // with nothing left out
 }
@@ -67,7 +67,8 @@ func (w *twinMarkdown) render(items []twinShown) string {
 	return strings.Join(append(blocks, w.Wrapper.End), "\n\n")
 }
 
-// pieces cuts a body into what is never split, as displayed. It ends before invalid UTF-8, and says whether there was some.
+// pieces cuts a body into what is never split, as displayed. It ends before invalid UTF-8, and
+// says whether there was some.
 func (w *twinMarkdown) pieces(s string) (shown []string, valid bool) {
 	s = strings.ReplaceAll(s, "\r\n", "\n")
 	for len(s) > 0 {
@@ -120,7 +121,8 @@ func (w *twinMarkdown) append(items []envelope.Item, b envelope.Budget) (string,
 				case malformed:
 					return twinOutcome{envelope.Malformed, 0, -1}
 				case !valid:
-					// Malformed, if the bad byte could be delivered; otherwise the shown pieces before it are more than enough.
+					// Malformed, if the bad byte could be delivered; otherwise the shown pieces
+					// before it are more than enough.
 					rest := item.Content
 					total := 0
 					for rest != "" {
@@ -313,7 +315,8 @@ func compareMarkdown(t testing.TB, m envelope.Markdown, items []envelope.Item, b
 	}
 }
 
-// One payload through both renderers: both are intact; that the content comes back is promised by JSON alone.
+// One payload through both renderers: both are intact; that the content comes back is promised by
+// JSON alone.
 func TestBothRenderers(t *testing.T) {
 	data, err := json.Marshal("\u2028" + strings.Join(lineReadersAll(), end) + envelope.PowerContextTextV1.End)
 	require.NoError(t, err)

@@ -2,6 +2,7 @@ package envelope_test
 
 import (
 	"encoding/json"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -11,8 +12,8 @@ import (
 	"github.com/untrusted-context/envelope"
 )
 
-// Open refuses each change to a text with what is wrong and where. The change replaces old by new; the offset, from where old stood, is
-// of the byte that is named.
+// Open refuses each change to a text with what is wrong and where. The change replaces old by
+// new; the offset, from where old stood, is of the byte that is named.
 func TestOpenRefuses(t *testing.T) {
 	items := []envelope.Item{memory("e1", "first"), {Kind: "experience", Citation: envelope.ArtifactCitation{Scope: "s", Artifact: envelope.ArtifactRef{Family: "f", ArtifactID: "a", Revision: 1}}, Content: strings.Repeat("中", 700)}}
 	p, err := envelope.JSON{}.Render(items, envelope.Budget{})
@@ -114,8 +115,8 @@ func TestOpenRefusesADuplicate(t *testing.T) {
 	assert.ErrorIs(t, err, envelope.ErrUndeliverable)
 }
 
-// Behind a content that was cut for room there is no room for another item, so one that is followed was cut for the item bound; and
-// that bound holds for all.
+// Behind a content that was cut for room there is no room for another item, so one that is
+// followed was cut for the item bound; and that bound holds for all.
 func TestOpenRefusesImpossibleCuts(t *testing.T) {
 	p, err := envelope.JSON{}.Render([]envelope.Item{memory("e1", "abc…"), memory("e2", "0123456789")}, envelope.Budget{})
 	require.NoError(t, err)
@@ -137,7 +138,8 @@ func TestOpenRefusesImpossibleCuts(t *testing.T) {
 	assert.Equal(t, 1, e.Item)
 }
 
-// A text opens with the renderer that wrote it, and not with one that would have written it differently.
+// A text opens with the renderer that wrote it, and not with one that would have written it
+// differently.
 func TestOpenIsForOneRenderer(t *testing.T) {
 	item := envelope.Item{Citation: envelope.ArtifactCitation{Scope: "s", Artifact: envelope.ArtifactRef{Family: "f", ArtifactID: "a", Revision: 1}}, Content: "<é>"}
 	renderers := []envelope.JSON{{}, {Scope: "s"}, {Trust: "t"}, {Escape: envelope.EscapeMarkup}, {Escape: envelope.EscapeNonASCII}, {Wrapper: wrappers[1]}}
@@ -188,4 +190,80 @@ func TestOpenRoundTrip(t *testing.T) {
 	q, err := envelope.JSON{}.Render(again, envelope.Budget{})
 	require.NoError(t, err)
 	assert.Equal(t, p.Content, q.Content)
+}
+
+// FuzzOpen changes texts: what Open accepts, rendering what it returned gives back to the byte.
+func FuzzOpen(f *testing.F) {
+	rng := rand.New(rand.NewPCG(2, 2))
+	for len := 0; len < 40; {
+		j, items, b := randomCase(rng)
+		j.Wrapper, j.Scope, j.Trust = envelope.Wrapper{}, "", ""
+		text, _, err := j.Append(nil, items, b)
+		if err == nil && text != nil {
+			f.Add(string(text), uint8(j.Escape))
+			len++
+		}
+	}
+	f.Fuzz(func(t *testing.T, text string, options uint8) {
+		j := envelope.JSON{Escape: envelope.Escape(options & 15)}
+		opened, err := j.Open(text)
+		if err != nil {
+			if _, ok := err.(*envelope.Error); !ok {
+				t.Fatalf("%T", err)
+			}
+			return
+		}
+		requireIntact(t, text, envelope.PowerContextV1)
+		decoded := decodeLine(t, text)
+		var whole []envelope.Item
+		for i, d := range opened {
+			if d.Content != decoded.Items[i].Content {
+				t.Fatalf("%q is not %q", d.Content, decoded.Items[i].Content)
+			}
+			if !d.Truncated {
+				whole = append(whole, d.Item)
+			}
+		}
+		if len(whole) == len(opened) {
+			again, _, err := j.Append(nil, whole, envelope.Budget{-1, -1, -1, -1})
+			if err != nil || string(again) != text {
+				t.Fatalf("%q renders to %q (%v)", text, again, err)
+			}
+		}
+	})
+}
+
+func TestDecodeCitation(t *testing.T) {
+	type page struct {
+		URL  string `json:"url"`
+		Line int    `json:"line"`
+	}
+	want := page{"https://example.org/<a>\u2028", 7}
+	cited := envelope.MemoryCitation{
+		"s", envelope.ArtifactRef{Family: "f", ArtifactID: "a", Revision: 1 << 60}, "e", "v",
+	}
+	text, _, err := envelope.JSON{Escape: 15}.Append(nil, []envelope.Item{
+		{Citation: want, Content: "x"}, {Citation: cited, Content: "y"},
+	}, envelope.Budget{})
+	require.NoError(t, err)
+	opened, err := envelope.JSON{Escape: 15}.Open(string(text))
+	require.NoError(t, err)
+	var got page
+	require.NoError(t, opened[0].DecodeCitation(&got))
+	assert.Equal(t, want, got)
+	var own envelope.MemoryCitation
+	require.NoError(t, opened[1].DecodeCitation(&own))
+	assert.Equal(t, cited, own)
+
+	err = opened[0].DecodeCitation(&own)
+	assert.ErrorIs(t, err, envelope.ErrDecode)
+	assert.ErrorIs(t, err, envelope.ErrNotCitation)
+	assert.NotContains(t, err.Error(), "example")
+	var wrong struct {
+		URL int `json:"url"`
+	}
+	err = opened[0].DecodeCitation(&wrong)
+	var typed *json.UnmarshalTypeError
+	assert.ErrorAs(t, err, &typed, "the decoder's own error is below")
+	assert.ErrorIs(t, envelope.Delivered{}.DecodeCitation(&got), envelope.ErrDecode)
 }

@@ -5,10 +5,12 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/untrusted-context/envelope/internal/quote"
 	"github.com/untrusted-context/envelope/internal/strictjson"
 )
 
-// Prepared is a rendered text and the report on it, and as JSON the response that carries the text to a host.
+// Prepared is a rendered text and the report on it, and as JSON the response that carries the
+// text to a host.
 type Prepared struct {
 	Content string // "" is the empty result: nothing could be delivered
 	Report  Report // does not travel
@@ -24,37 +26,41 @@ const (
 	statusEmpty = "empty"
 )
 
-// MarshalJSON writes the four members schema ("powercontext.prepared-context.v1"), status ("ready" or "empty"), content (null when the
-// status is "empty") and content_bytes, the length of content in bytes of UTF-8. It is one line for every reader that decodes UTF-8. A
-// content that is blank or not valid UTF-8 is an error.
+// MarshalJSON writes the four members schema ("powercontext.prepared-context.v1"), status
+// ("ready" or "empty"), content (null when the status is "empty") and content_bytes, the length
+// of content in bytes of UTF-8. It is one line for every reader that decodes UTF-8. A content
+// that is blank or not valid UTF-8 is an error.
 func (p Prepared) MarshalJSON() ([]byte, error) {
 	if !p.Ready() {
-		return []byte(`{"schema":"` + schema + `","status":"` + statusEmpty + `","content":null,"content_bytes":0}`), nil
+		return []byte(`{"schema":"` + schema + `","status":"` + statusEmpty +
+			`","content":null,"content_bytes":0}`), nil
 	}
-	if bad := firstInvalid(p.Content); bad >= 0 {
+	if bad := quote.FirstInvalid(p.Content); bad >= 0 {
 		return nil, &Error{Err: ErrInvalidUTF8, Item: -1, Field: "content", Offset: bad}
 	}
-	if blank(p.Content, len(p.Content)) {
+	if quote.Blank(p.Content, len(p.Content)) {
 		return nil, optionError(ErrBlank, "content", -1, "")
 	}
 	b := make([]byte, 0, len(p.Content)+len(p.Content)/8+128)
 	b = append(b, `{"schema":"`+schema+`","status":"`+statusReady+`","content":`...)
-	b = escapers[0].appendLiteral(b, p.Content)
+	b = lineQuoter.AppendLiteral(b, p.Content)
 	b = append(b, `,"content_bytes":`...)
 	b = strconv.AppendInt(b, int64(len(p.Content)), 10)
 	return append(b, '}'), nil
 }
 
-// ParsePrepared reads the response that carries a text to a host, and refuses everything but what [Prepared.MarshalJSON] writes up to
-// the order of the members, white space between tokens and the spelling of strings. The content is at most maxBytes long: 0 is 8000,
-// [Unlimited] is no bound. The error is an *[Error]: for any other negative number one that wraps [ErrBudget], and otherwise one that
-// wraps a [Reason].
+// ParsePrepared reads the response that carries a text to a host, and refuses everything but what
+// [Prepared.MarshalJSON] writes up to the order of the members, white space between tokens and
+// the spelling of strings. The content is at most maxBytes long: 0 is 8000, [Unlimited] is no
+// bound. The error is an *[Error]: for any other negative number one that wraps [ErrBudget], and
+// otherwise one that wraps a [Reason].
 //
-// Nothing is built from data that is longer than 6*maxBytes + 4096: six bytes are the longest spelling of a byte of content, and
-// what is around it needs less than 512, so that the rest is room for white space.
+// Nothing is built from data that is longer than 6*maxBytes + 4096: six bytes are the longest
+// spelling of a byte of content, and what is around it needs less than 512, so that the rest is
+// room for white space.
 //
-// It says nothing about the content but that it is text and not blank: whether it is an envelope is for [JSON.Open] and
-// [Markdown.Check] to say. The Report of the result is empty.
+// It says nothing about the content but that it is text and not blank: whether it is an envelope
+// is for [JSON.Open] and [Markdown.Check] to say. The Report of the result is empty.
 func ParsePrepared(data []byte, maxBytes int) (Prepared, error) {
 	if maxBytes < Unlimited {
 		return Prepared{}, optionError(ErrBudget, "maxBytes", -1, "")
@@ -66,7 +72,8 @@ func ParsePrepared(data []byte, maxBytes int) (Prepared, error) {
 	return Prepared{Content: content}, nil
 }
 
-// UnmarshalJSON is [ParsePrepared] without a bound on the size. On an error p stays as it is; a null is one.
+// UnmarshalJSON is [ParsePrepared] without a bound on the size. On an error p stays as it is; a
+// null is one.
 func (p *Prepared) UnmarshalJSON(data []byte) error {
 	parsed, err := ParsePrepared(data, Unlimited)
 	if err == nil {
@@ -75,12 +82,12 @@ func (p *Prepared) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// Reason is why [ParsePrepared] refuses a response: a code that does not change, for a host to log and to count. It is the Err of an
-// *[Error], so that errors.Is finds it there and errors.As takes it out. Where more than one reason applies it is the first
-// of those that the table lists.
+// Reason is why [ParsePrepared] refuses a response: a code that does not change, for a host to
+// log and to count. It is the Err of an *[Error], so that errors.Is finds it there and errors.As
+// takes it out. Where more than one reason applies it is the first of those that the table lists.
 //
 //	too-large            the data is longer than any response with such a content
-//	not-object           it does not begin with {: a page of HTML, a byte order mark, another JSON value
+//	not-object           it does not begin with {: HTML, a byte order mark, another JSON value
 //	cut-short            it ends before the object does
 //	syntax               a byte that JSON does not allow there
 //	invalid-utf8         a byte inside a string that is not UTF-8
@@ -88,21 +95,21 @@ func (p *Prepared) UnmarshalJSON(data []byte) error {
 //	repeated-member      a name stands twice, however it is spelt
 //	too-deep             nested more than 16 levels deep, where a response has one
 //	trailing             anything but white space behind the object, a NUL too
-//	misspelt-member      a name that some reader takes for one of the four: by case, blanks or NULs
+//	misspelt-member      a name that some reader takes for one of the four: case, blanks, NULs
 //	extra-member         any other name
 //	missing-member       not all four
 //	wrong-schema         schema is anything else
 //	wrong-status         status is neither "ready" nor "empty"
 //	content-type         content is neither a string nor null
 //	content-bytes-type   content_bytes is not a number
-//	content-bytes-form   content_bytes is a number in other characters than plain digits: 8e3, 8000.0, -1
+//	content-bytes-form   content_bytes is a number in other characters than digits: 8e3, -1
 //	status-content       ready with null, empty with a string
 //	length-mismatch      content_bytes is not the length of the content in UTF-8
 //	too-long             the content is longer than maxBytes
 //	blank                the content is empty or nothing but white space
 //
-// Those from not-object to trailing are found reading from the first byte, so among them it is the one that stands first; likewise
-// of misspelt-member and extra-member.
+// Those from not-object to trailing are found reading from the first byte, so among them it is
+// the one that stands first; likewise of misspelt-member and extra-member.
 type Reason string
 
 // The reasons.
@@ -133,7 +140,8 @@ const (
 // Error returns the code.
 func (r Reason) Error() string { return string(r) }
 
-// responseReasons and reasonSentinels tie the reasons to what the scanner and the rest of the package call the same fault.
+// responseReasons and reasonSentinels tie the reasons to what the scanner and the rest of the
+// package call the same fault.
 var (
 	responseReasons = [...]Reason{
 		strictjson.Syntax:        ReasonSyntax,
@@ -159,10 +167,12 @@ var (
 	}
 )
 
-// frameBytes is what a response may have around its content: each of its characters spelt as an escape, and white space.
+// frameBytes is what a response may have around its content: each of its characters spelt as an
+// escape, and white space.
 const frameBytes = 4096
 
-// foreignDepth is how deeply a response may nest, so that a member that has no place in it is called that.
+// foreignDepth is how deeply a response may nest, so that a member that has no place in it is
+// called that.
 const foreignDepth = 16
 
 // The members of a response.
@@ -177,7 +187,8 @@ var memberNames = [...]string{"schema", "status", "content", "content_bytes"}
 
 // parsePrepared returns the content of the response, of at most the given length.
 func parsePrepared(data []byte, most int) (string, error) {
-	if most <= (math.MaxInt-frameBytes)/unitBytes && len(data) > unitBytes*most+frameBytes {
+	bounded := most <= (math.MaxInt-frameBytes)/quote.UnitBytes
+	if bounded && len(data) > quote.UnitBytes*most+frameBytes {
 		return "", responseError(ReasonTooLarge, "", -1)
 	}
 	members, err := responseMembers(data)
@@ -223,7 +234,7 @@ func parsePrepared(data []byte, most int) (string, error) {
 		return wrong(ReasonLengthMismatch, memberBytes)
 	case len(content) > most:
 		return wrong(ReasonTooLong, memberContent)
-	case some && blank(content, len(content)):
+	case some && quote.Blank(content, len(content)):
 		return wrong(ReasonBlank, memberContent)
 	}
 	return content, nil
@@ -231,7 +242,7 @@ func parsePrepared(data []byte, most int) (string, error) {
 
 // responseMembers returns the four members, by their place in memberNames.
 func responseMembers(data []byte) (members [len(memberNames)]strictjson.Member, err error) {
-	s := strictjson.Scanner{Data: data, MaxDepth: foreignDepth}
+	s := strictjson.Scanner{Data: data, MaxDepth: foreignDepth, AnyNumber: true}
 	start := s.Space(0)
 	if start < len(data) && data[start] != '{' {
 		return members, responseError(ReasonNotObject, "", start)
@@ -271,11 +282,11 @@ func memberNamed(name string) int {
 	return -1
 }
 
-// misspelt reports whether name, which is no member's, is one to a reader that folds case, as Go's decoder does, or that cuts at a NUL
-// or trims.
+// misspelt reports whether name, which is no member's, is one to a reader that folds case, as
+// Go's decoder does, or that cuts at a NUL or trims.
 func misspelt(name string) bool {
 	name, _, _ = strings.Cut(name, "\x00")
-	name = strings.TrimFunc(name, whiteSpace)
+	name = strings.TrimFunc(name, quote.WhiteSpace)
 	for k := range memberNames {
 		if strings.EqualFold(name, memberNames[k]) {
 			return true

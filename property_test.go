@@ -11,8 +11,9 @@ import (
 	"github.com/untrusted-context/envelope"
 )
 
-// lineReaders is what different readers take for the end of a line, besides LF; CRLF as two ends makes no difference to which lines
-// there are but for empty ones. The last takes everything that any of them does, and what a terminal does.
+// lineReaders is what different readers take for the end of a line, besides LF; CRLF as two ends
+// makes no difference to which lines there are but for empty ones. The last takes everything that
+// any of them does, and what a terminal does.
 var lineReaders = map[string]string{
 	"Go, Rust, grep, awk":      "",
 	"Java readLine, Tcl, Node": "\r",
@@ -25,8 +26,8 @@ var lineReaders = map[string]string{
 	"all of them, and NUL":     "\x00\v\f\r\x1c\x1d\x1e\x1f\u0084\u0085\u2028\u2029",
 }
 
-// requireIntact demands the security property of a rendered text: for every kind of line reader one line equal to each
-// marker, in order, and each marker once as text.
+// requireIntact demands the security property of a rendered text: for every kind of line reader
+// one line equal to each marker, in order, and each marker once as text.
 func requireIntact(t testing.TB, text string, w envelope.Wrapper) {
 	if !utf8.ValidString(text) || strings.Count(text, w.Begin) != 1 || strings.Count(text, w.End) != 1 ||
 		strings.Index(text, w.Begin) > strings.Index(text, w.End) {
@@ -80,7 +81,8 @@ func decodeLine(t testing.TB, text string) (d decodedLine) {
 	return d
 }
 
-// requireDelivered demands that encoding/json and Open both give back what the report says was delivered.
+// requireDelivered demands that encoding/json and Open both give back what the report says was
+// delivered.
 func requireDelivered(t testing.TB, j envelope.JSON, text string, items []envelope.Item, r envelope.Report) {
 	decoded := decodeLine(t, text).Items
 	opened, err := j.Open(text)

@@ -42,7 +42,8 @@ type vector struct {
 	Text     *string  `json:"text"`
 }
 
-// loadVectors returns the scenarios whose file names begin with prefix, of which there must be at least one.
+// loadVectors returns the scenarios whose file names begin with prefix, of which there must be at
+// least one.
 func loadVectors(t testing.TB, prefix string) []vector {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", "vectors", prefix+"*.json"))
@@ -73,7 +74,8 @@ func (v *vector) budget() envelope.Budget {
 	return envelope.Budget{MaxBytes: c.MaxBytes, MaxItems: c.MaxItems, MaxItemBytes: c.MaxItemBytes, MinTruncatedBytes: c.MinTruncatedBytes}
 }
 
-// requireEqual demands the text and the outcomes of the scenario, and reports whether there is a text.
+// requireEqual demands the text and the outcomes of the scenario, and reports whether there is a
+// text.
 func (v *vector) requireEqual(t *testing.T, p envelope.Prepared, err error) bool {
 	require.NoError(t, err)
 	assert.Equal(t, v.Outcomes, outcomesOf(p.Report), v.Why)

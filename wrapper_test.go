@@ -103,3 +103,63 @@ func TestZeroWrapperIsFixed(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, strings.HasSuffix(p.Content, "\n"+end))
 }
+
+func TestNewWrapper(t *testing.T) {
+	want := envelope.Wrapper{Notice: "Data follows.", Begin: "BEGIN_NOTES_V1", End: "END_NOTES_V1"}
+	assert.Equal(t, want, envelope.NewWrapper("NOTES_V1", "Data follows."))
+	tests := []struct{ why, name, notice, field string }{
+		{"as documented", "NOTES_V1", "Data follows.", ""},
+		{"the shortest name", "ABXY", "Data follows.", ""},
+		{"no name", "", "Data follows.", "wrapper.Begin"},
+		{"a name that makes END too short", "abc", "Data follows.", "wrapper.End"},
+		{"a line feed in the name", "NOTES\nV1", "Data follows.", "wrapper.Begin"},
+		{"no notice", "NOTES_V1", "", "wrapper.Notice"},
+		{"a notice with the marker", "NOTES_V1", "up to END_NOTES_V1", "wrapper.Notice"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.why, func(t *testing.T) {
+			for _, r := range []interface {
+				Render([]envelope.Item, envelope.Budget) (envelope.Prepared, error)
+			}{
+				envelope.JSON{Wrapper: envelope.NewWrapper(tt.name, tt.notice)},
+				envelope.Markdown{Wrapper: envelope.NewWrapper(tt.name, tt.notice)},
+			} {
+				_, err := r.Render([]envelope.Item{memory("e", "x")}, envelope.Budget{})
+				if tt.field == "" {
+					assert.NoError(t, err)
+					continue
+				}
+				var e *envelope.Error
+				require.ErrorAs(t, err, &e)
+				assert.Equal(t, tt.field, e.Field)
+			}
+		})
+	}
+}
+
+// A wrapper that is set in part says that it is all or nothing.
+func TestWrapperInPart(t *testing.T) {
+	whole := envelope.NewWrapper("NOTES_V1", "Data follows.")
+	tests := []struct {
+		why     string
+		wrapper envelope.Wrapper
+		field   string
+	}{
+		{"no notice", envelope.Wrapper{Begin: whole.Begin, End: whole.End}, "wrapper.Notice"},
+		{"no begin", envelope.Wrapper{Notice: whole.Notice, End: whole.End}, "wrapper.Begin"},
+		{"no end", envelope.Wrapper{Notice: whole.Notice, Begin: whole.Begin}, "wrapper.End"},
+		{"the notice alone", envelope.Wrapper{Notice: whole.Notice}, "wrapper.Begin"},
+		{"begin alone", envelope.Wrapper{Begin: whole.Begin}, "wrapper.End"},
+		{"end alone", envelope.Wrapper{End: whole.End}, "wrapper.Begin"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.why, func(t *testing.T) {
+			_, err := envelope.JSON{Wrapper: tt.wrapper}.Render(nil, envelope.Budget{})
+			var e *envelope.Error
+			require.ErrorAs(t, err, &e)
+			assert.ErrorIs(t, err, envelope.ErrWrapper)
+			assert.Equal(t, tt.field, e.Field)
+			assert.Contains(t, err.Error(), "the fields Notice, Begin and End are all needed")
+		})
+	}
+}

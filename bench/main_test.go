@@ -9,12 +9,14 @@ import (
 	"testing"
 
 	"github.com/bytedance/sonic"
+	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	goccy "github.com/goccy/go-json"
 	segmentio "github.com/segmentio/encoding/json"
 
 	"github.com/untrusted-context/envelope"
 	"github.com/untrusted-context/envelope/internal/fuzzseeds"
+	"github.com/untrusted-context/envelope/internal/numbers"
 )
 
 // What is compared does the same job: both renderers write the same bytes, and the peers run on every text.
@@ -85,6 +87,35 @@ func TestOtherDecoders(t *testing.T) {
 			got, err := decode(data)
 			if err != nil || !slices.Equal(got, contents) {
 				t.Errorf("%s: %d of %d texts, %v", name, len(got), len(contents), err)
+			}
+		}
+	}
+}
+
+// None of them refuses a line for a number in a citation.
+func TestOtherDecodersReadEveryNumber(t *testing.T) {
+	into := map[string]func([]byte, any) error{
+		"goccy":                   goccy.Unmarshal,
+		"segmentio":               segmentio.Unmarshal,
+		"sonic":                   sonic.Unmarshal,
+		"sonic, as encoding/json": sonic.ConfigStd.Unmarshal,
+		"json/v2":                 func(data []byte, v any) error { return jsonv2.Unmarshal(data, v) },
+	}
+	for _, n := range numbers.Crooked {
+		items := []envelope.Item{
+			{Citation: json.RawMessage(`{"n":[` + n.Text + `]}`), Content: "x"},
+			{Citation: cite(1), Content: "y"},
+		}
+		text, report, err := envelope.JSON{}.Append(nil, items, unbounded)
+		must(err)
+		if (report.Count(envelope.Included) == 2) == n.Infinite {
+			t.Fatalf("%s: %+v", n.Why, report)
+		}
+		lines := bytes.Split(text, []byte("\n"))
+		for name, unmarshal := range into {
+			var v any
+			if err := unmarshal(lines[len(lines)-2], &v); err != nil {
+				t.Errorf("%s refuses %s", name, n.Why)
 			}
 		}
 	}

@@ -124,7 +124,9 @@ var encodingMarks = []string{
 // checker decides whether a line is a record. Its Data is the line that it checked last.
 type checker struct{ strictjson.Scanner }
 
-func newChecker() checker { return checker{strictjson.Scanner{MaxDepth: maxDepth}} }
+func newChecker() checker {
+	return checker{strictjson.Scanner{MaxDepth: maxDepth, AnyNumber: true}}
+}
 
 // check returns the bounds of the record that a line is, nothing for a blank line, or what is
 // wrong at which byte.

@@ -334,12 +334,12 @@ func appendRecord(dst []byte, record any) ([]byte, error) {
 			raw = *r
 		}
 	default:
-		data, err := encode.JSON(record)
+		data, err := encode.JSON(record, maxDepth)
+		if fault, ok := err.(*strictjson.Error); ok {
+			return nil, &RecordError{Err: fault.Sentinel(), Offset: fault.Offset}
+		}
 		if err != nil {
 			return nil, &RecordError{Err: envelope.ErrNotObject, Offset: -1, cause: err}
-		}
-		if encode.HidesInvalid(data, record) {
-			return nil, &RecordError{Err: envelope.ErrInvalidUTF8, Offset: -1}
 		}
 		raw = data
 	}
@@ -349,13 +349,13 @@ func appendRecord(dst []byte, record any) ([]byte, error) {
 // appendRaw appends JSON in strict form, a field of a message or, when that is "", a record, as
 // part of one line.
 func appendRaw(dst, raw []byte, field string) ([]byte, error) {
-	s := strictjson.Scanner{Data: raw, MaxDepth: maxDepth}
+	s := strictjson.Scanner{Data: raw, MaxDepth: maxDepth, AnyNumber: true}
 	if field != "" {
 		s.MaxDepth-- // the message is the outermost level
 	}
 	start, end, fault := s.Whole()
 	if fault != nil {
-		return nil, &RecordError{Err: syntaxErrors[fault.Reason], Field: field, Offset: fault.Offset}
+		return nil, &RecordError{Err: fault.Sentinel(), Field: field, Offset: fault.Offset}
 	}
 	if field == "" && raw[start] != '{' {
 		return nil, &RecordError{Err: envelope.ErrNotObject, Offset: start}
@@ -369,13 +369,4 @@ func appendRaw(dst, raw []byte, field string) ([]byte, error) {
 		raw = compact.Bytes()
 	}
 	return envelope.EscapeJSON(dst, raw, 0), nil
-}
-
-var syntaxErrors = [...]error{
-	strictjson.Syntax:        envelope.ErrSyntax,
-	strictjson.UnexpectedEnd: envelope.ErrSyntax,
-	strictjson.InvalidUTF8:   envelope.ErrInvalidUTF8,
-	strictjson.LoneSurrogate: envelope.ErrLoneSurrogate,
-	strictjson.DuplicateName: envelope.ErrDuplicateName,
-	strictjson.TooDeep:       envelope.ErrTooDeep,
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/untrusted-context/envelope"
+	"github.com/untrusted-context/envelope/internal/numbers"
 	"github.com/untrusted-context/envelope/transcript"
 )
 
@@ -84,6 +85,42 @@ func TestAppend(t *testing.T) {
 }
 
 // What is refused leaves the file as it was, and so do the records before it in the call.
+// below puts a text into maps, one in the other.
+func below(levels int, text string) any {
+	var v any = text
+	for range levels {
+		v = map[string]any{"a": v}
+	}
+	return v
+}
+
+type panicking struct{}
+
+func (panicking) MarshalText() ([]byte, error) { panic("secret") }
+
+// A number of any size is kept as it is spelt: to refuse it would lose the record.
+func TestAppendKeepsNumbers(t *testing.T) {
+	for _, n := range numbers.Crooked {
+		log, read := newLog(t, "", transcript.Options{})
+		record := `{"role":"user","content":"x","n":` + n.Text + `}`
+		require.NoError(t, log.Append(
+			json.RawMessage(record),
+			map[string]any{"n": json.Number(n.Text)},
+			transcript.Message{
+				Role: "user", Content: "x",
+				Extra: []transcript.Member{{"n", json.RawMessage(n.Text)}},
+			},
+		), n.Why)
+		require.Equal(t, record+"\n"+`{"n":`+n.Text+"}\n"+record+"\n", read(), n.Why)
+		count := 0
+		for _, err := range transcript.Records(strings.NewReader(read()), transcript.Options{}) {
+			require.NoError(t, err, n.Why)
+			count++
+		}
+		require.Equal(t, 3, count)
+	}
+}
+
 func TestAppendRefuses(t *testing.T) {
 	raw := func(s string) json.RawMessage { return json.RawMessage(s) }
 	extra := func(members ...transcript.Member) transcript.Message { return transcript.Message{Extra: members} }
@@ -112,7 +149,7 @@ func TestAppendRefuses(t *testing.T) {
 		{"parts with invalid UTF-8", parts("", "[\"\xff\"]"), envelope.ErrInvalidUTF8, "parts", 2},
 		{"parts with a name twice", parts("", `[{"a":1,"a":2}]`), envelope.ErrDuplicateName, "parts", 8},
 		{"parts too deep", parts("", strings.Repeat("[", 10000)+strings.Repeat("]", 10000)), envelope.ErrTooDeep, "parts", 9999},
-		{"nested maps with invalid UTF-8 29 levels down", nested(29, "x\xff"), envelope.ErrInvalidUTF8, "", -1},
+		{"nested maps with invalid UTF-8 31 levels down", nested(31, "x\xff"), envelope.ErrInvalidUTF8, "", -1},
 		{"a second role", extra(transcript.Member{"role", raw(`"secret"`)}), envelope.ErrDuplicateName, "extra[0].name", -1},
 		{"a second content", extra(transcript.Member{"x", one}, transcript.Member{"content", one}), envelope.ErrDuplicateName, "extra[1].name", -1},
 		{"a name twice", extra(transcript.Member{"x", one}, transcript.Member{"x", one}), envelope.ErrDuplicateName, "extra[1].name", -1},
@@ -135,6 +172,10 @@ func TestAppendRefuses(t *testing.T) {
 		{"a raw invalid byte", raw("{\"a\":\"\xff\"}"), envelope.ErrInvalidUTF8, "", 6},
 		{"invalid UTF-8 in a map", map[string]string{"a": "\xff"}, envelope.ErrInvalidUTF8, "", -1},
 		{"in a struct", struct{ A []string }{[]string{"x", "\xff"}}, envelope.ErrInvalidUTF8, "", -1},
+		{"below 31 maps", below(31, "x\xff"), envelope.ErrInvalidUTF8, "", -1},
+		{"below 9,999", below(9999, "x\xff"), envelope.ErrInvalidUTF8, "", -1},
+		{"a map too deep", below(10001, "x"), envelope.ErrTooDeep, "", 10000 * len(`{"a":`)},
+		{"a method that panics", map[string]any{"a": panicking{}}, envelope.ErrNotObject, "", -1},
 		{"an encoder that fails", failing{}, envelope.ErrNotObject, "", -1},
 		{"a message inside that fails", map[string]any{"m": transcript.Message{Role: "\xff"}}, envelope.ErrNotObject, "", -1},
 		{"a channel", make(chan int), envelope.ErrNotObject, "", -1},

@@ -161,7 +161,7 @@ func newHook(args []string, s streams) (*hookRun, error) {
 	f.StringVar(&h.scope, "scope", "", "the `scope` to ask in (default: "+scopeVariable+", or the cwd of the event)")
 	f.IntVar(&h.maxBytes, "max-bytes", defaultContext, fmt.Sprintf("at most so many bytes of context, %d to %d", leastContext, mostContext))
 	f.DurationVar(&h.timeout, "timeout", 3*time.Second, "the `time` that the event and the server may take together")
-	file, err := parse(f, args, s)
+	file, err := parseUsage(f, "-host HOST [flags]", args, s)
 	switch {
 	case err != nil:
 		return nil, err
@@ -331,7 +331,7 @@ var eventReasons = [...]string{
 
 // parseEvent reads an event strictly, but for the case and the underscores of what it looks for, in which hosts differ.
 func parseEvent(data []byte) (e event, reason string) {
-	s := strictjson.Scanner{Data: data}
+	s := strictjson.Scanner{Data: data, AnyNumber: true}
 	start, _, fault := s.Whole()
 	if fault != nil {
 		return e, eventReasons[fault.Reason]

@@ -3,53 +3,63 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
+	"errors"
 
 	"github.com/untrusted-context/envelope"
 	"github.com/untrusted-context/envelope/internal/strictjson"
 )
 
-// inputError says where the input is not items.
-type inputError struct {
-	item   int // -1 outside of an item
-	offset int // of the whole input
-	what   string
-}
-
-func (e *inputError) Error() string {
-	if e.item < 0 {
-		return fmt.Sprintf("input: %s (byte %d)", e.what, e.offset)
+// readItems reads a JSON array of items, or one item a line, from data, which is the input of
+// that name. What is wrong with the text of an item (invalid UTF-8, a lone surrogate) or inside
+// of its citation is left to the renderer, which then delivers the others.
+func readItems(name string, data []byte) ([]envelope.Item, error) {
+	if what := form(data); what != "" {
+		return nil, errors.New(name + ": " + what)
 	}
-	return fmt.Sprintf("input: item %d: %s (byte %d)", e.item, e.what, e.offset)
-}
-
-// readItems reads a JSON array of items, or one item a line. What is wrong with the text of an item (invalid UTF-8, a lone
-// surrogate) or inside of its citation is left to the renderer, which then delivers the others.
-func readItems(data []byte) ([]envelope.Item, error) {
 	start := len(data) - len(bytes.TrimPrefix(data, []byte("\ufeff")))
-	r := itemReader{strictjson.Scanner{Data: data, Loose: true, MaxDepth: maxDepth}, nil}
+	scanner := strictjson.Scanner{Data: data, Loose: true, MaxDepth: maxDepth}
+	r := itemReader{scanner, name, data, nil}
 	start = r.Space(start)
+	read := r.lines
 	if start < len(data) && data[start] == '[' {
-		return r.array(start)
+		read = r.array
 	}
-	return r.lines(start)
+	err := read(start)
+	if err != nil && isResponse(data) {
+		what := "a response of four members, not items: verify -prepared reads it"
+		return nil, errors.New(name + ": " + what)
+	}
+	return r.items, err
 }
 
-// maxDepth is far more than the renderer accepts of a citation, so that one that is too deep is that item's fault alone.
+// maxDepth is far more than the renderer accepts of a citation, so that one that is too deep is
+// that item's fault alone.
 const maxDepth = 10000
 
 type itemReader struct {
 	strictjson.Scanner
+	name  string
+	all   []byte // the whole input; the Scanner's Data may end earlier
 	items []envelope.Item
 }
 
-func (r *itemReader) array(start int) ([]envelope.Item, error) {
+// fault is what is wrong at a byte of the input, in the item that is read or, with inItem false,
+// outside.
+func (r *itemReader) fault(inItem bool, offset int, what string) error {
+	item := -1
+	if inItem {
+		item = len(r.items)
+	}
+	return newInputError(r.name, r.all, item, offset, what)
+}
+
+func (r *itemReader) array(start int) error {
 	end, fault := r.Value(start)
 	if fault == nil && r.Space(end) < len(r.Data) {
 		fault = &strictjson.Error{Reason: strictjson.Syntax, Offset: r.Space(end)}
 	}
 	if fault != nil {
-		return nil, &inputError{-1, fault.Offset, fault.Error()}
+		return r.fault(false, fault.Offset, fault.Error())
 	}
 	var err error
 	r.Elements(start, func(start, _ int) {
@@ -57,11 +67,11 @@ func (r *itemReader) array(start int) ([]envelope.Item, error) {
 			err = r.item(start)
 		}
 	})
-	return r.items, err
+	return err
 }
 
-func (r *itemReader) lines(start int) ([]envelope.Item, error) {
-	data := r.Data
+func (r *itemReader) lines(start int) error {
+	data := r.all
 	for start < len(data) {
 		end := len(data)
 		if i := bytes.IndexByte(data[start:], '\n'); i >= 0 {
@@ -74,20 +84,20 @@ func (r *itemReader) lines(start int) ([]envelope.Item, error) {
 				fault = &strictjson.Error{Reason: strictjson.Syntax, Offset: r.Space(after)}
 			}
 			if fault != nil {
-				return nil, &inputError{len(r.items), fault.Offset, fault.Error()}
+				return r.fault(true, fault.Offset, fault.Error())
 			}
 			if err := r.item(start); err != nil {
-				return nil, err
+				return err
 			}
 		}
 		start = end + 1
 	}
-	return r.items, nil
+	return nil
 }
 
 // item reads the value at byte start, which is JSON, as an item.
 func (r *itemReader) item(start int) error {
-	wrong := func(offset int, what string) error { return &inputError{len(r.items), offset, what} }
+	wrong := func(offset int, what string) error { return r.fault(true, offset, what) }
 	if r.Data[start] != '{' {
 		return wrong(start, "not an object")
 	}
@@ -114,7 +124,8 @@ func (r *itemReader) item(start int) error {
 			}
 			item.Content = string(strictjson.Decode(value))
 		default:
-			return wrong(m.NameStart, "an unknown member: those of an item are kind, citation, content")
+			return wrong(m.NameStart,
+				"an unknown member: those of an item are kind, citation, content")
 		}
 	}
 	if !seen["content"] {

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/untrusted-context/envelope"
@@ -16,29 +14,35 @@ func render(args []string, s streams) (int, error) {
 	var (
 		o        options
 		budget   envelope.Budget
-		prepared = f.Bool("prepared", false, "write the response of four members that carries the text to a host")
-		report   = f.String("report", "", "write a JSON report on each item to this `file`")
+		prepared = f.Bool("prepared", false,
+			"write the response of four members that carries the text to a host")
+		report = f.String("report", "",
+			"write a JSON report on each item to this `file`, once the text is written")
 	)
 	o.register(f)
 	f.IntVar(&budget.MaxBytes, "max-bytes", 0, "maximum bytes of the text (0: 8000, -1: no bound)")
 	f.IntVar(&budget.MaxItems, "max-items", 0, "maximum number of items (0: 8, -1: no bound)")
-	f.IntVar(&budget.MaxItemBytes, "max-item-bytes", 0, "maximum bytes of one item's content (0: 2000, -1: no bound)")
-	f.IntVar(&budget.MinTruncatedBytes, "min-truncated-bytes", 0, "minimum bytes of a content that is cut (0: 64, -1: no minimum)")
+	f.IntVar(&budget.MaxItemBytes, "max-item-bytes", 0,
+		"maximum bytes of one item's content (0: 2000, -1: no bound)")
+	f.IntVar(&budget.MinTruncatedBytes, "min-truncated-bytes", 0,
+		"minimum bytes of a content that is cut (0: 64, -1: no minimum)")
 	file, err := parse(f, args, s)
 	if err != nil {
 		return failed, err
 	}
+	if *report != "" {
+		if err := separate(*report, file, o.wrapperFile, s); err != nil {
+			return failed, err
+		}
+	}
 	if err := o.validate(); err != nil {
 		return failed, err
-	}
-	if *report == "-" {
-		return failed, errors.New("-report takes a file: standard output is for the text")
 	}
 	data, err := input(file, s)
 	if err != nil {
 		return failed, err
 	}
-	items, err := readItems(data)
+	items, err := readItems(inputName(file), data)
 	if err != nil {
 		return failed, err
 	}
@@ -51,21 +55,8 @@ func render(args []string, s streams) (int, error) {
 	if err != nil {
 		return failed, err
 	}
-	out := []byte(p.Content)
-	if *prepared {
-		if out, err = p.MarshalJSON(); err != nil {
-			return failed, err
-		}
-	}
-	if *report != "" {
-		if err := writeReport(*report, p.Report); err != nil {
-			return failed, printable(err)
-		}
-	}
-	if len(out) > 0 {
-		if _, err := s.out.Write(append(out, '\n')); err != nil {
-			return failed, printable(err)
-		}
+	if err := deliver(p, *prepared, *report, s); err != nil {
+		return failed, err
 	}
 	if !p.Ready() {
 		return nothing, errors.New("nothing could be delivered: " + summary(p.Report))
@@ -74,6 +65,38 @@ func render(args []string, s streams) (int, error) {
 		return done, errors.New("not all items are delivered: " + summary(p.Report))
 	}
 	return done, nil
+}
+
+// deliver writes the text, or the response that carries it, to standard output, and the report to
+// its file, if it has one. The report is written out before the text and put in its place after
+// it, so that neither stands alone when the other cannot be written.
+func deliver(p envelope.Prepared, asResponse bool, reportFile string, s streams) (err error) {
+	out := []byte(p.Content)
+	if asResponse {
+		if out, err = p.MarshalJSON(); err != nil {
+			return err
+		}
+	}
+	report := &pendingFile{}
+	if reportFile != "" {
+		data, err := encodeReport(p.Report)
+		if err != nil {
+			return err
+		}
+		if report, err = writeBeside(reportFile, data); err != nil {
+			return fmt.Errorf("the report is not written: %w", err)
+		}
+	}
+	if len(out) > 0 {
+		if _, err := s.out.Write(append(out, '\n')); err != nil {
+			report.discard()
+			return err
+		}
+	}
+	if err := report.keep(); err != nil {
+		return fmt.Errorf("the text is written, the report is not: %w", err)
+	}
+	return nil
 }
 
 // oneLine is the joined errors on one line.
@@ -97,30 +120,4 @@ func summary(r envelope.Report) string {
 		text += ": " + strings.TrimPrefix(oneLine(err).Error(), "envelope: ")
 	}
 	return text
-}
-
-type itemReport struct {
-	Index          int    `json:"index"`
-	Outcome        string `json:"outcome"`
-	SourceBytes    int    `json:"source_bytes"`
-	DeliveredBytes int    `json:"delivered_bytes"`
-	Error          string `json:"error,omitempty"`
-}
-
-func writeReport(file string, r envelope.Report) error {
-	report := struct {
-		Bytes int          `json:"bytes"`
-		Items []itemReport `json:"items"`
-	}{r.Bytes, make([]itemReport, len(r.Items))}
-	for i, item := range r.Items {
-		report.Items[i] = itemReport{i, item.Outcome.String(), item.SourceBytes, item.DeliveredBytes, ""}
-		if item.Err != nil {
-			report.Items[i].Error = item.Err.Error()
-		}
-	}
-	data, err := json.MarshalIndent(report, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(file, append(data, '\n'), 0o666)
 }

@@ -31,17 +31,17 @@ type conversation struct {
 // pairKey is a form and an id. It is a hash, since ids are of any length.
 type pairKey [sha256.Size]byte
 
-type form byte
+type vendorForm byte
 
 const (
-	chat form = iota
+	chat vendorForm = iota
 	blocks
 	items
 )
 
 // pending is a call without a result so far.
 type pending struct {
-	form   form
+	form   vendorForm
 	line   int
 	offset int64
 }
@@ -82,7 +82,7 @@ func (c *conversation) add(r transcript.Record) error {
 func (c *conversation) end() { _ = c.expire(chat, blocks, items) }
 
 // expire reports the calls of some forms for which it is too late now.
-func (c *conversation) expire(forms ...form) error {
+func (c *conversation) expire(forms ...vendorForm) error {
 	var late []pending
 	for key, call := range c.open {
 		if slices.Contains(forms, call.form) {
@@ -173,7 +173,7 @@ func isItem(typ string) bool {
 	return strings.HasSuffix(typ, "_call") || strings.HasSuffix(typ, "_output")
 }
 
-func (t turn) call(f form, id value, at int) error {
+func (t turn) call(f vendorForm, id value, at int) error {
 	key := id.key(f)
 	// Of two calls with one id, the results cannot be told apart.
 	earlier, twice := t.open[key]
@@ -184,7 +184,7 @@ func (t turn) call(f form, id value, at int) error {
 	return nil
 }
 
-func (t turn) result(f form, id value, at int) error {
+func (t turn) result(f vendorForm, id value, at int) error {
 	key := id.key(f)
 	if _, waits := t.open[key]; waits {
 		delete(t.open, key)
@@ -200,7 +200,8 @@ type value struct {
 }
 
 func newScanner(data []byte) *strictjson.Scanner {
-	return &strictjson.Scanner{Data: data, MaxDepth: 10_000} // as deep as a record of a log
+	// As deep as a record of a log, and with any number.
+	return &strictjson.Scanner{Data: data, MaxDepth: 10_000, AnyNumber: true}
 }
 
 func (v value) isText() bool { return v.s != nil && v.s.Data[v.start] == '"' }
@@ -213,7 +214,7 @@ func (v value) text() (text string, ok bool) {
 	return string(strictjson.Decode(v.s.Data[v.start:v.end])), true
 }
 
-func (v value) key(f form) pairKey {
+func (v value) key(f vendorForm) pairKey {
 	id := strictjson.Decode(v.s.Data[v.start:v.end])
 	return sha256.Sum256(append([]byte{byte(f)}, id...))
 }

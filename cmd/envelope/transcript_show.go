@@ -192,7 +192,7 @@ func valueKind(first byte) string {
 
 // quoted is text as a JSON string.
 func quoted(text string) string {
-	data, _ := encode.JSON(text) // a string always encodes
+	data, _ := encode.JSON(text, 0) // valid UTF-8, which a record is, always encodes
 	return string(data)
 }
 

@@ -1,4 +1,5 @@
-// Package fuzzseeds reads the seeds of this module's fuzz targets, for tests that show the same inputs to others.
+// Package fuzzseeds reads the seeds of this module's fuzz targets, for tests that show the same
+// inputs to others.
 package fuzzseeds
 
 import (
@@ -13,10 +14,12 @@ import (
 	"strings"
 )
 
-// Texts returns every text that is in a seed of a target below root, a string or bytes, whatever argument it is of.
+// Texts returns every text that is in a seed of a target below root, a string or bytes, whatever
+// argument it is of.
 func Texts(root string) (texts []string, err error) {
 	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || !strings.Contains(filepath.ToSlash(path), "testdata/fuzz/") {
+		seed := strings.Contains(filepath.ToSlash(path), "testdata/fuzz/")
+		if err != nil || entry.IsDir() || !seed {
 			return err
 		}
 		data, err := os.ReadFile(path)

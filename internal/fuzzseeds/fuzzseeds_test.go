@@ -16,7 +16,8 @@ func TestTexts(t *testing.T) {
 	write := func(path, text string) { require.NoError(t, os.WriteFile(path, []byte(text), 0o666)) }
 	write(filepath.Join(root, "other"), "no seed")
 	seed := filepath.Join(dir, "seed")
-	write(seed, "go test fuzz v1\nstring(\"a\\u2028\")\nint16(-97)\nbyte('n')\n[]byte(\"\\xff\")\nstring(`raw`)\n")
+	write(seed, "go test fuzz v1\nstring(\"a\\u2028\")\nint16(-97)\nbyte('n')\n"+
+		"[]byte(\"\\xff\")\nstring(`raw`)\n")
 	texts, err := Texts(root)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"a\u2028", "\xff", "raw"}, texts)

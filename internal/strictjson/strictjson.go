@@ -1,6 +1,7 @@
-// Package strictjson reads JSON texts (RFC 8259) the way a security boundary must: what two readers could
-// take for different values is an error. Besides the grammar it demands valid UTF-8, no lone surrogate
-// escape and no repeated member name, and it says at which byte a text fails.
+// Package strictjson reads JSON texts (RFC 8259) the way a security boundary must: what two readers
+// could take for different values is an error, and so is what some reader refuses a whole text for.
+// Besides the grammar it demands valid UTF-8, no lone surrogate escape, no repeated member name and
+// no number beyond a binary64, and it says at which byte a text fails.
 //
 // It serves the packages of this module that take JSON from outside.
 package strictjson
@@ -11,8 +12,9 @@ import (
 	"unicode/utf8"
 )
 
-// MaxDepth is how deeply arrays and objects may nest unless a Scanner says otherwise. Readers in use refuse what is deeper than some bound, and
-// with it all that stands beside it; the lowest are 64 (.NET) and 100 (Ruby), and citations stand three levels down.
+// MaxDepth is how deeply arrays and objects may nest unless a Scanner says otherwise. Readers in
+// use refuse what is deeper than some bound, and with it all that stands beside it; the lowest are
+// 64 (.NET) and 100 (Ruby), and citations stand three levels down.
 const MaxDepth = 60
 
 // Reason is why a text was refused.
@@ -26,9 +28,18 @@ const (
 	LoneSurrogate                   // half of a surrogate pair, spelt as an escape
 	DuplicateName                   // an object has two members of one name, however spelt
 	TooDeep                         // more than MaxDepth levels
+	Infinite                        // a number that is infinite as a binary64
 )
 
-var reasons = [...]string{"", "syntax error", "unexpected end", "invalid UTF-8", "lone surrogate", "duplicate member name", "nested too deeply"}
+var reasons = [...]string{
+	Syntax:        "syntax error",
+	UnexpectedEnd: "unexpected end",
+	InvalidUTF8:   "invalid UTF-8",
+	LoneSurrogate: "lone surrogate",
+	DuplicateName: "duplicate member name",
+	TooDeep:       "nested too deeply",
+	Infinite:      "number beyond a binary64",
+}
 
 // Error is a refusal: why, and at which byte of the text.
 type Error struct {
@@ -41,9 +52,12 @@ func (e *Error) Error() string { return reasons[e.Reason] }
 // Scanner reads values from Data. Its zero flags are the strict choice.
 type Scanner struct {
 	Data []byte
-	// Loose lets invalid UTF-8, lone surrogates and repeated names pass, for a caller that decides about them later, value by
-	// value.
+	// Loose lets invalid UTF-8, lone surrogates, repeated names and numbers of any size pass, for a
+	// caller that decides about them later, value by value.
 	Loose bool
+
+	// AnyNumber lets numbers of any size pass, for a caller that keeps them as they are spelt.
+	AnyNumber bool
 
 	// MaxDepth is how deeply arrays and objects may nest. Zero is the package's MaxDepth.
 	MaxDepth int
@@ -51,13 +65,15 @@ type Scanner struct {
 	names [][]byte // the first member names of all open objects, decoded, innermost last
 }
 
-// Value reads the value that starts at byte i, without white space before it, and returns where it ends.
+// Value reads the value that starts at byte i, without white space before it, and returns where it
+// ends.
 func (s *Scanner) Value(i int) (end int, err *Error) {
 	s.names = s.names[:0]
 	return s.value(i, 0)
 }
 
-// Whole reads Data as one value with nothing but white space around it and returns the value's bounds.
+// Whole reads Data as one value with nothing but white space around it and returns the value's
+// bounds.
 func (s *Scanner) Whole() (start, end int, err *Error) {
 	start = s.Space(0)
 	end, err = s.Value(start)
@@ -103,7 +119,8 @@ func (s *Scanner) EachMember(i int, yield func(Member)) {
 	})
 }
 
-// Elements calls yield with the bounds of each element of the array at byte i, which Value or Whole has accepted.
+// Elements calls yield with the bounds of each element of the array at byte i, which Value or Whole
+// has accepted.
 func (s *Scanner) Elements(i int, yield func(start, end int)) {
 	_ = s.elements(i, func(_, start, end int) { yield(start, end) })
 }
@@ -298,7 +315,8 @@ var plain = func() (t [256]bool) {
 	return t
 }()
 
-// escape reads the escape whose backslash is at byte i and returns its length: a surrogate pair is one escape.
+// escape reads the escape whose backslash is at byte i and returns its length: a surrogate pair is
+// one escape.
 func (s *Scanner) escape(i int) (int, *Error) {
 	data := s.Data
 	if i+1 >= len(data) {
@@ -329,7 +347,8 @@ func (s *Scanner) escape(i int) (int, *Error) {
 	if s.Loose {
 		return 6, nil
 	}
-	if rest := data[i+6:]; r < 0xdc00 && len(rest) < 6 && bytes.HasPrefix([]byte(`\u`), rest[:min(2, len(rest))]) {
+	rest := data[i+6:]
+	if r < 0xdc00 && len(rest) < 6 && bytes.HasPrefix([]byte(`\u`), rest[:min(2, len(rest))]) {
 		return 0, &Error{UnexpectedEnd, len(data)}
 	}
 	return 0, &Error{LoneSurrogate, i}
@@ -363,53 +382,9 @@ func hexValue(c byte) rune {
 	return -1
 }
 
-// number reads -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?
-func (s *Scanner) number(i int) (int, *Error) {
-	data := s.Data
-	if data[i] == '-' {
-		i++
-	}
-	var err *Error
-	if i < len(data) && data[i] == '0' {
-		i++
-	} else if i, err = s.digits(i); err != nil {
-		return 0, err
-	}
-	if i < len(data) && data[i] == '.' {
-		if i, err = s.digits(i + 1); err != nil {
-			return 0, err
-		}
-	}
-	if i < len(data) && (data[i] == 'e' || data[i] == 'E') {
-		i++
-		if i < len(data) && (data[i] == '+' || data[i] == '-') {
-			i++
-		}
-		if i, err = s.digits(i); err != nil {
-			return 0, err
-		}
-	}
-	return i, nil
-}
-
-// digits reads one digit or more.
-func (s *Scanner) digits(i int) (int, *Error) {
-	start := i
-	for i < len(s.Data) && '0' <= s.Data[i] && s.Data[i] <= '9' {
-		i++
-	}
-	switch {
-	case i > start:
-		return i, nil
-	case i >= len(s.Data):
-		return 0, &Error{UnexpectedEnd, i}
-	}
-	return 0, &Error{Syntax, i}
-}
-
-// Decode returns the value of an accepted string literal. Without an escape in it that is a part of the literal
-// itself, not a copy. A lone surrogate, which only a loose Scanner accepts, decodes to the three bytes that UTF-8 would
-// have for it and does not allow.
+// Decode returns the value of an accepted string literal. Without an escape in it that is a part of
+// the literal itself, not a copy. A lone surrogate, which only a loose Scanner accepts, decodes to
+// the three bytes that UTF-8 would have for it and does not allow.
 func Decode(literal []byte) []byte {
 	inside := literal[1 : len(literal)-1]
 	if bytes.IndexByte(inside, '\\') < 0 {
@@ -448,7 +423,28 @@ func AppendDecoded(dst, literal []byte) []byte {
 	}
 }
 
-var unescape = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+var unescape = [256]byte{
+	'"': '"', '\\': '\\', '/': '/',
+	'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t',
+}
+
+// AppendCompact appends an accepted value without the white space between its tokens.
+func AppendCompact(dst, value []byte) []byte {
+	for i := 0; i < len(value); {
+		switch c := value[i]; {
+		case c == '"':
+			end := StringEnd(value, i)
+			dst = append(dst, value[i:end]...)
+			i = end
+		case IsSpace(c):
+			i++
+		default:
+			dst = append(dst, c)
+			i++
+		}
+	}
+	return dst
+}
 
 // StringEnd returns the byte after the accepted string literal at byte i of an accepted value.
 func StringEnd(value []byte, i int) int {

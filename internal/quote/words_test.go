@@ -1,4 +1,4 @@
-package envelope
+package quote
 
 import (
 	"fmt"
@@ -12,8 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The fast ways look at many bytes at once. Here they are compared, on all that is small enough to be enumerated, with what they stand for. This
-// file is inside the package, since none of it shows from outside but as speed.
+// The fast ways look at many bytes at once. Here they are compared, on all that is small enough
+// to be enumerated, with what they stand for. This file is inside the package, since none of it
+// shows from outside but as speed.
+
+var displays = []*Display{NewDisplay("\n>     ", false), NewDisplay("\n>     ", true)}
 
 func TestSuspectsTellTheLowestByte(t *testing.T) {
 	word := []byte("        ")
@@ -61,7 +64,8 @@ func TestPrefixesOfBlocks(t *testing.T) {
 			blocks := len(s)
 			if c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
 				blocks = blockBytes
-				require.Equal(t, uint64(1)<<(at-blockBytes), suspectMask(s[blockBytes:])&(2<<(at-blockBytes)-1), "%#x at %d", c, at)
+				require.Equal(t, uint64(1)<<(at-blockBytes),
+					suspectMask(s[blockBytes:])&(2<<(at-blockBytes)-1), "%#x at %d", c, at)
 			} else {
 				require.Zero(t, suspectMask(s[blockBytes:2*blockBytes]))
 			}
@@ -80,7 +84,8 @@ func TestPrefixesOfBlocks(t *testing.T) {
 	}
 }
 
-// TestSuspectsMissNone has the byte above be what it may: no byte that has to be told is hidden by a borrow.
+// TestSuspectsMissNone has the byte above be what it may: no byte that has to be told is hidden
+// by a borrow.
 func TestSuspectsMissNone(t *testing.T) {
 	for low := range 256 {
 		for c := range 256 {
@@ -101,17 +106,14 @@ func TestMachines(t *testing.T) {
 	all := []named{{"utf8", &utf8Machine, func(rune) bool { return true }}}
 	for e := range escapers {
 		escaper := &escapers[e]
-		all = append(all, named{"escaper", &escaper.plain, func(r rune) bool {
-			if r < utf8.RuneSelf {
-				return packedBytes(escaper.ascii[r]) == 1
-			}
-			return !escaper.escape.wide(r)
+		all = append(all, named{"escaper", &escaper.unescaped, func(r rune) bool {
+			return !escaper.Escapes(r)
 		}})
 	}
 	for k := range displays {
-		d := &displays[k]
-		all = append(all, named{"display", &d.shown, func(r rune) bool {
-			return !d.hidden(r) && r != '\r' && r != '\n' && r != '\u2028' && r != '\u2029'
+		d := displays[k]
+		all = append(all, named{"display", &d.unescaped, func(r rune) bool {
+			return !d.Hides(r) && r != '\r' && r != '\n' && r != '\u2028' && r != '\u2029'
 		}})
 	}
 	for i, m := range all {
@@ -133,7 +135,7 @@ func TestMachines(t *testing.T) {
 
 // TestMachinesReadUTF8 compares with package utf8 all that begins one to four bytes.
 func TestMachinesReadUTF8(t *testing.T) {
-	machines := []*machine{&utf8Machine, &escapers[0].plain, &displays[0].shown}
+	machines := []*machine{&utf8Machine, &escapers[0].unescaped, &displays[0].unescaped}
 	var check func(s []byte, states []uint64)
 	check = func(s []byte, states []uint64) {
 		valid := utf8.Valid(s)
@@ -178,7 +180,7 @@ func (m *machine) reads(s string) bool {
 
 // What most texts are made of is read, so that it is fast.
 func TestMachinesReadCommonText(t *testing.T) {
-	for _, m := range []*machine{&utf8Machine, &escapers[0].plain, &escapers[EscapeControls|EscapeInvisible|EscapeMarkup].plain, &displays[0].shown, &displays[1].shown} {
+	for _, m := range []*machine{&utf8Machine, &escapers[0].unescaped, &escapers[Controls|Invisible|Markup].unescaped, &displays[0].unescaped, &displays[1].unescaped} {
 		for _, s := range []string{"a", " ", "é", "ж", "א", "中", "あ", "한", "—", "“", "…", "€", "🙂"} {
 			require.True(t, m.reads(s), s)
 		}
@@ -221,12 +223,13 @@ func TestPlainTriples(t *testing.T) {
 	require.Equal(t, len(clean), plainTriples(clean))
 }
 
-// TestPlainPrefix has each byte at each place of a run of Han, and pieces of all kinds, and compares with one character at a time.
+// TestPlainPrefix has each byte at each place of a run of Han, and pieces of all kinds, and
+// compares with one character at a time.
 func TestPlainPrefix(t *testing.T) {
-	slow := func(d *display, s string) int {
+	slow := func(d *Display, s string) int {
 		for i := 0; ; {
 			r, n := utf8.DecodeRuneInString(s[i:])
-			if n == 0 || r == utf8.RuneError && n == 1 || d.hidden(r) || strings.ContainsRune("\n\r\u2028\u2029", r) {
+			if n == 0 || r == utf8.RuneError && n == 1 || d.Hides(r) || strings.ContainsRune("\n\r\u2028\u2029", r) {
 				return i
 			}
 			i += n
@@ -234,7 +237,7 @@ func TestPlainPrefix(t *testing.T) {
 	}
 	check := func(s string) {
 		for k := range displays {
-			require.Equal(t, slow(&displays[k], s), displays[k].plainPrefix(s), "%d %q", k, s)
+			require.Equal(t, slow(displays[k], s), displays[k].shownPrefix(s), "%d %q", k, s)
 		}
 	}
 	for _, run := range []string{strings.Repeat("漢", 20), strings.Repeat("한국", 10), "é" + strings.Repeat("字", 20), strings.Repeat("жизнь ", 6)} {
@@ -256,10 +259,10 @@ func TestPlainPrefix(t *testing.T) {
 func TestFirstInvalid(t *testing.T) {
 	pad := strings.Repeat("a", 70)
 	for _, before := range []string{"", "a", pad, pad + "é", strings.Repeat("é", 40), strings.Repeat("漢", 40), strings.Repeat("🎉", 30), "\u2028" + pad, pad + "a漢é🎉"} {
-		require.Equal(t, -1, firstInvalid(before))
+		require.Equal(t, -1, FirstInvalid(before))
 		for _, bad := range []string{"\x80", "\xbf", "\xc0\xaf", "\xc1\x80", "\xc3", "\xe0\x80\x80", "\xe4\xb8", "\xed\xa0\x80", "\xf0\x80\x80\x80", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xf0\x9f\x8e", "\xff", "\xe4a\x80"} {
 			for _, after := range []string{"", "a", pad, strings.Repeat("漢", 20)} {
-				require.Equal(t, len(before), firstInvalid(before+bad+after), "%q %q %q", before, bad, after)
+				require.Equal(t, len(before), FirstInvalid(before+bad+after), "%q %q %q", before, bad, after)
 			}
 		}
 	}
@@ -270,16 +273,16 @@ func TestPlainText(t *testing.T) {
 		for at := range n {
 			for c := range 256 {
 				s := strings.Repeat("a", at) + string([]byte{byte(c)}) + strings.Repeat("z", n-at-1)
-				written, _, _ := slowString(&escapers[allEscapes], s, math.MaxInt)
-				require.Equal(t, written == s, plainText(s), "%q", s)
+				written, _, _ := slowString(&escapers[All], s, math.MaxInt)
+				require.Equal(t, written == s, Plain(s), "%q", s)
 			}
 		}
 	}
-	require.True(t, plainText(""))
+	require.True(t, Plain(""))
 }
 
-// TestAppendStringSeams compares appendString with the same character by character: on texts that change between what the ways of it are
-// for, in every room and capacity.
+// TestAppendStringSeams compares appendString with the same character by character: on texts that
+// change between what the ways of it are for, in every room and capacity.
 func TestAppendStringSeams(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	pieces := []string{
@@ -304,11 +307,11 @@ func TestAppendStringSeams(t *testing.T) {
 			limit = r.IntN(len(whole) + 2)
 		}
 		compareAppend(t, escaper, s, limit, r.IntN(len(whole)+40))
-		if plainText(s) {
+		if Plain(s) {
 			require.Equal(t, s, whole)
 		}
 		if utf8.ValidString(s) && s != "" {
-			width, written := escaper.lastBytes(s)
+			width, written := escaper.LastBytes(s)
 			last, _, _ := slowString(escaper, s[len(s)-width:], math.MaxInt)
 			require.Len(t, last, written)
 		}
@@ -321,7 +324,7 @@ func TestAppendStringSeams(t *testing.T) {
 			}
 			want += part
 		}
-		require.Equal(t, want, string(EscapeJSON(nil, []byte(encoded), escaper.escape)), "%d %q", escaper.escape, encoded)
+		require.Equal(t, want, string(escaper.AppendEncoded(nil, []byte(encoded))), "%d %q", escaper.classes, encoded)
 	}
 }
 
@@ -345,20 +348,21 @@ func TestAppendStringRoom(t *testing.T) {
 	}
 }
 
-// compareAppend compares appendString to a slice with so much spare capacity with the same character by character.
-func compareAppend(t *testing.T, escaper *escaper, s string, limit, spare int) {
+// compareAppend compares appendString to a slice with so much spare capacity with the same
+// character by character.
+func compareAppend(t *testing.T, escaper *Escaper, s string, limit, spare int) {
 	want, all, valid := slowString(escaper, s, limit)
 	into := append(make([]byte, 0, 3+spare), "abc"...)
-	out, read, ok := escaper.appendString(into, s, limit)
-	require.Equal(t, "abc"+want, string(out), "%d %d %q", escaper.escape, limit, s)
-	require.Equal(t, all, read, "%d %d %q", escaper.escape, limit, s)
+	out, read, ok := escaper.AppendString(into, s, limit)
+	require.Equal(t, "abc"+want, string(out), "%d %d %q", escaper.classes, limit, s)
+	require.Equal(t, all, read, "%d %d %q", escaper.classes, limit, s)
 	if read < len(s) {
-		require.Equal(t, valid, ok, "%d %d %q", escaper.escape, limit, s)
+		require.Equal(t, valid, ok, "%d %d %q", escaper.classes, limit, s)
 	}
 }
 
 // slowString is appendString to nothing.
-func slowString(t *escaper, s string, limit int) (out string, n int, valid bool) {
+func slowString(t *Escaper, s string, limit int) (out string, n int, valid bool) {
 	for n < len(s) {
 		r, width := utf8.DecodeRuneInString(s[n:])
 		if r == utf8.RuneError && width == 1 {
@@ -370,7 +374,7 @@ func slowString(t *escaper, s string, limit int) (out string, n int, valid bool)
 			form = `\` + string(r)
 		case strings.ContainsRune("\b\f\n\r\t", r):
 			form = `\` + string("btn?fr"[r-'\b'])
-		case r < ' ', r == 0x7f && t.escape&EscapeControls != 0, strings.ContainsRune("<>&`", r) && t.escape&EscapeMarkup != 0, r > 0x7f && t.escape.wide(r):
+		case r < ' ', r == 0x7f && t.classes&Controls != 0, strings.ContainsRune("<>&`", r) && t.classes&Markup != 0, r > 0x7f && t.Escapes(r):
 			for _, unit := range utf16.Encode([]rune{r}) {
 				form += fmt.Sprintf(`\u%04x`, unit)
 			}

@@ -14,8 +14,8 @@ import (
 	"github.com/untrusted-context/envelope"
 )
 
-// twinJSON is the JSON renderer written for the eye: rune by rune, each item and each length of it tried by rendering the
-// whole text anew.
+// twinJSON is the JSON renderer written for the eye: rune by rune, each item and each length of
+// it tried by rendering the whole text anew.
 type twinJSON struct {
 	wrapper envelope.Wrapper
 	trust   string
@@ -81,7 +81,8 @@ func (w *twinJSON) escapes(r rune) bool {
 		w.escape&envelope.EscapeInvisible != 0 && unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
-// twinBreak breaks the leftmost marker again and again, each time going on behind the escaped character.
+// twinBreak breaks the leftmost marker again and again, each time going on behind the escaped
+// character.
 func twinBreak(line string, w envelope.Wrapper) string {
 	done := ""
 	for {
@@ -256,7 +257,8 @@ func pieces(w envelope.Wrapper) []string {
 
 var broken = []string{"\xff", "\x80", "\xc0\x80", "\xed\xa0\x80", "\xe2\x80", "\xf0\x9f\x99", "\xf4\x90\x80\x80", "\xe4"}
 
-// wrappers are the default, one of tags, one that overlaps itself, and one that reads like the text around it.
+// wrappers are the default, one of tags, one that overlaps itself, and one that reads like the
+// text around it.
 var wrappers = []envelope.Wrapper{
 	{},
 	{Notice: "n", Begin: "<untrusted-context>", End: "</untrusted-context>"},
@@ -281,7 +283,8 @@ func hostile(rng *rand.Rand, parts []string, most int) string {
 	return b.String()
 }
 
-// randomCase draws a renderer, items and a budget that are close enough to each other for something to happen.
+// randomCase draws a renderer, items and a budget that are close enough to each other for
+// something to happen.
 func randomCase(rng *rand.Rand) (envelope.JSON, []envelope.Item, envelope.Budget) {
 	pick := func(values ...string) string { return values[rng.IntN(len(values))] }
 	j := envelope.JSON{
@@ -384,7 +387,7 @@ func compareJSON(t testing.TB, j envelope.JSON, items []envelope.Item, b envelop
 		r := report.Items[i]
 		counts[r.Outcome]++
 		same = same && r.Outcome == outcomes[i].outcome && r.DeliveredBytes == outcomes[i].delivered && r.SourceBytes == len(items[i].Content)
-		same = same && (r.Err != nil) == (r.Outcome == envelope.Malformed)
+		same = same && (r.Err != nil) == (r.Outcome == envelope.Malformed || r.Outcome == envelope.Uncited)
 		if e, ok := r.Err.(*envelope.Error); ok && outcomes[i].bad >= 0 {
 			same = same && e.Item == i && e.Field == "content" && e.Offset == outcomes[i].bad
 		}

@@ -1,29 +1,6 @@
-package envelope
+package quote
 
 import "unicode/utf8"
-
-// firstInvalid returns the first byte of s that is not part of a character in UTF-8, or -1.
-func firstInvalid(s string) int {
-	for i := 0; i < len(s); {
-		if s[i] < utf8.RuneSelf {
-			i += asciiPrefix(s[i:])
-		} else if s[i] > 0xe2 {
-			i += plainTriples(s[i:])
-		}
-		if n := utf8Machine.prefix(s[i:min(i+machineBytes, len(s))]); n > 0 {
-			i += n
-			continue
-		}
-		for stop := min(i+wordBytes, len(s)); i < stop; {
-			r, width := utf8.DecodeRuneInString(s[i:])
-			if r == utf8.RuneError && width == 1 {
-				return i
-			}
-			i += width
-		}
-	}
-	return -1
-}
 
 // utf8Machine reads any character.
 var utf8Machine = func() machine {
@@ -35,11 +12,14 @@ var utf8Machine = func() machine {
 	return m
 }()
 
-// machine is a finite automaton over bytes, without branches. Each byte has a row of fields of six bits, one for each state, that say which
-// state is next. A state is the place of its field, so that one shift is one step.
+// machine is a finite automaton over bytes, without branches. Each byte has a row of fields of
+// six bits, one for each state, that say which state is next. A state is the place of its field,
+// so that one shift is one step: between characters, which is 6, an 'a' leads to m['a']>>6&63,
+// which is 6 again, and C3 to m[0xc3]>>6&63, which is 12: one continuation byte is to come.
 type machine [256]uint64
 
-// The states of machines. Each has a field of its own, but for two that are in other machines than another two.
+// The states of machines. Each has a field of its own, but for two that are in other machines
+// than another two.
 const (
 	refused = 6 * iota // and nothing leads out of it
 	between            // characters
@@ -56,8 +36,9 @@ const (
 	afterOther = three // lead byte of three-byte characters that are not all wanted
 )
 
-// newMachine returns a machine that reads valid UTF-8 below U+40000 of wanted characters. Wanted is asked about ranges. There are few states, so
-// the machine also refuses wanted characters that share their lead, if they have two bytes, or else their second byte, with one that is not
+// newMachine returns a machine that reads valid UTF-8 below U+40000 of wanted characters. Wanted
+// is asked about ranges. There are few states, so the machine also refuses wanted characters that
+// share their lead, if they have two bytes, or else their second byte, with one that is not
 // wanted; but it knows each character below U+00C0 and from U+2000 to U+203F.
 func newMachine(wanted func(low, high rune) bool) (m machine) {
 	for c := rune(0); c < utf8.RuneSelf; c++ {
@@ -135,7 +116,8 @@ func (m *machine) on(state int, low, high byte, next uint64) {
 // machineBytes is how far to let a machine run before faster ways are tried again.
 const machineBytes = 48
 
-// prefix returns the length of a prefix of s that m does not refuse and that ends between characters: some words, so not to the last byte.
+// prefix returns the length of a prefix of s that m does not refuse and that ends between
+// characters: some words, so not to the last byte.
 func (m *machine) prefix(s string) int {
 	n, state := 0, uint64(between)
 	for len(s)-n >= wordBytes {

@@ -1,0 +1,422 @@
+// Package quote decides how bytes are looked at and written: JSON strings with classes of
+// characters escaped, the display form of text, UTF-8, white space and character classes. It knows
+// nothing of markers, budgets or items.
+//
+// Nothing here allocates unless a destination has to grow, and everything may be used by several
+// goroutines at once.
+package quote
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+	"slices"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Escaper writes strings as JSON with the line boundaries and the characters of its classes
+// escaped. It is the one that decides how a character of a string is written.
+type Escaper struct {
+	classes      Classes
+	escapesASCII bool        // a class has ASCII characters
+	twoByteMost  bool        // no class has a character above U+009F
+	unescaped    machine     // reads characters that stand for themselves
+	ascii        [256]packed // how each ASCII character is written
+}
+
+// For returns the escaper of a set of classes. Bits that name no class are ignored.
+func For(c Classes) *Escaper { return &escapers[c&All] }
+
+var escapers = func() (all [All + 1]Escaper) {
+	short := map[byte]byte{
+		'"': '"', '\\': '\\', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't',
+	}
+	for c := range all {
+		t := &all[c]
+		t.classes = Classes(c)
+		t.escapesASCII = t.classes&(Controls|Markup) != 0
+		t.twoByteMost = t.classes&(Invisible|NonASCII) == 0
+		for char := range byte(utf8.RuneSelf) {
+			form := []byte{char}
+			if letter, ok := short[char]; ok {
+				form = []byte{'\\', letter}
+			} else if char < ' ' || t.classes.escapesASCII(char) {
+				form = AppendUnit(nil, uint16(char))
+			}
+			t.ascii[char] = pack(form)
+		}
+		t.unescaped = newMachine(t.standAlone)
+	}
+	return all
+}()
+
+// standAlone reports whether t escapes no character from first to last, which are both ASCII or
+// both not.
+func (t *Escaper) standAlone(first, last rune) bool {
+	if last >= utf8.RuneSelf {
+		return !t.classes.escapesAny(first, last)
+	}
+	for _, form := range t.ascii[first : last+1] {
+		if form.len() != 1 {
+			return false
+		}
+	}
+	return true
+}
+
+// AppendLiteral appends s, which is valid UTF-8, as a JSON string literal.
+func (t *Escaper) AppendLiteral(dst []byte, s string) []byte {
+	dst, _, _ = t.AppendString(append(dst, '"'), s, math.MaxInt)
+	return append(dst, '"')
+}
+
+// AppendString appends s as the inside of a JSON string literal, as much of it as takes at most
+// limit bytes. It returns how much of s that is; when that is not all, valid says whether the limit
+// stopped it or invalid UTF-8 at s[n].
+func (t *Escaper) AppendString(dst []byte, s string, limit int) (out []byte, n int, valid bool) {
+	full := Add(len(dst), limit)
+	for n < len(s) {
+		if left := len(s) - n; cap(dst) < full && cap(dst)-len(dst) < left+2*wordBytes {
+			dst = slices.Grow(dst, min(left+left/8+8*wordBytes, full-len(dst)))
+		}
+		o := len(dst)
+		o, n = t.copyRuns(dst[:min(cap(dst), max(full, o))], o, s, n) // a limit may be negative
+		dst = dst[:o]
+		// What copyRuns leaves is near the end of s or of the room, or invalid.
+		left := len(s) - n
+		if left < wordBytes && len(s) >= wordBytes && min(full, cap(dst))-len(dst) >= wordBytes {
+			w := load64(s, len(s)-wordBytes)>>(8*(wordBytes-left)) | ' '*lowBits<<(8*left)
+			if t.dirtyBytes(w) == 0 {
+				store64(dst[:len(dst)+wordBytes], len(dst), w)
+				return dst[:len(dst)+left], len(s), true
+			}
+		}
+		for stop := min(n+wordBytes, len(s)); n < stop; {
+			if c := s[n]; c < utf8.RuneSelf {
+				form := t.ascii[c]
+				if form.len() > full-len(dst) {
+					return dst, n, true
+				}
+				dst = form.append(dst)
+				n++
+				continue
+			}
+			r, width := utf8.DecodeRuneInString(s[n:])
+			if r == utf8.RuneError && width == 1 {
+				return dst, n, false
+			}
+			if t.wideBytes(r, width) > full-len(dst) {
+				return dst, n, true
+			}
+			if t.classes.escapesAny(r, r) {
+				dst = appendEscape(dst, r)
+			} else {
+				dst = append(dst, s[n:n+width]...)
+			}
+			n += width
+		}
+	}
+	return dst, n, true
+}
+
+// copyRuns writes s from byte i as the inside of a JSON string literal into buf from byte o, many
+// bytes at a time for as long as both have room for that, and returns where it stopped. It stops
+// before invalid UTF-8, too.
+func (t *Escaper) copyRuns(buf []byte, o int, s string, i int) (int, int) {
+	for len(s)-i >= blockReach && len(buf)-o >= blockReach {
+		before := i
+		switch {
+		case s[i] >= utf8.RuneSelf:
+			o, i = t.copyWide(buf, o, s, i)
+		case load64(s, i)&highBits != 0:
+			o, i = t.copyShort(buf, o, s, i)
+		default:
+			o, i = t.copyBlocks(buf, o, s, i)
+		}
+		if i == before {
+			break
+		}
+	}
+	return t.copyWords(buf, o, s, i, len(s))
+}
+
+// copyShort is copyRuns for the ASCII characters, if any, before one that is not and that begins in
+// the next eight bytes of s. Seven escapes and a word have to have room.
+func (t *Escaper) copyShort(buf []byte, o int, s string, i int) (int, int) {
+	w := load64(s, i)
+	store64(buf, o, w)
+	n := bits.TrailingZeros64(t.dirtyBytes(w)) / 8
+	for i, o = i+n, o+n; s[i] < utf8.RuneSelf; i++ {
+		form := t.ascii[s[i]]
+		store64(buf, o, uint64(form))
+		o += form.len()
+	}
+	return o, i
+}
+
+// copyBlocks is copyRuns for text that is ASCII for the most part, a block at a time. A block and a
+// run behind it have room when it begins; each dirty byte takes up to five more, so that there is
+// room for those before anything of the block is written.
+func (t *Escaper) copyBlocks(buf []byte, o int, s string, i int) (int, int) {
+	for len(s)-i >= blockReach && len(buf)-o >= blockReach {
+		dirty := t.dirtyMask(s[i : i+blockBytes])
+		if dirty == 0 {
+			n := blockBytes
+			if !t.escapesASCII {
+				n += cleanBlocks(s[i+blockBytes : i+min(len(s)-i, len(buf)-o)])
+			}
+			copy(buf[o:], s[i:i+n])
+			i, o = i+n, o+n
+			continue
+		}
+		escapes := bits.OnesCount64(dirty)
+		if len(buf)-o < blockReach+(UnitBytes-1)*escapes {
+			break
+		}
+		if escapes > denseBlock {
+			return t.copyWords(buf, o, s, i, i+blockBytes)
+		}
+		start, end := i, i+blockBytes
+		for dirty != 0 {
+			next := start + bits.TrailingZeros64(dirty)
+			copyRun(buf, o, s, i, next)
+			i, o = next, o+next-i
+			if s[i] < utf8.RuneSelf {
+				form := t.ascii[s[i]]
+				store64(buf, o, uint64(form))
+				i, o = i+1, o+form.len()
+				dirty &= dirty - 1
+				continue
+			}
+			if o, i = t.copyWide(buf, o, s, i); i == next || i >= end {
+				return o, i
+			}
+			dirty = dirty >> (i - start) << (i - start)
+		}
+		copyRun(buf, o, s, i, end)
+		i, o = end, o+end-i
+	}
+	return o, i
+}
+
+// copyRun copies s from byte i to end 16 bytes at a time, the first in any case.
+func copyRun(buf []byte, o int, s string, i, end int) {
+	copy(buf[o:o+16], s[i:i+16])
+	for n := end - i; n > 16; n -= 16 {
+		i, o = i+16, o+16
+		copy(buf[o:o+16], s[i:i+16])
+	}
+}
+
+// denseBlock is how many escapes in a block are too many to look for each.
+const denseBlock = 24
+
+// blockReach is how far copyBlocks reads and writes, whose runs are copied 16 bytes at a time.
+const blockReach = blockBytes + 16
+
+// dirtyMask has a bit for each byte of a block that dirtyBytes tells.
+func (t *Escaper) dirtyMask(block string) (mask uint64) {
+	if !t.escapesASCII {
+		return suspectMask(block)
+	}
+	for i := 0; i < blockBytes; i += wordBytes {
+		mask |= highMask(t.dirtyBytes(load64(block, i))) << i
+	}
+	return mask
+}
+
+// copyWords is copyRuns a word at a time, as far as byte end of s.
+func (t *Escaper) copyWords(buf []byte, o int, s string, i, end int) (int, int) {
+	for i < end && len(s)-i >= wordBytes && len(buf)-o >= wordBytes {
+		w := load64(s, i)
+		dirty := t.dirtyBytes(w)
+		if dirty == 0 {
+			store64(buf, o, w)
+			i, o = i+wordBytes, o+wordBytes
+			continue
+		}
+		if len(buf)-o < dirtyWordBytes {
+			break
+		}
+		if w&highBits == 0 {
+			o += t.copyGroup((*[dirtyWordBytes]byte)(buf[o:]), w)
+			i += wordBytes
+			continue
+		}
+		before := i
+		o, i = t.copyShort(buf, o, s, i)
+		if o, i = t.copyWide(buf, o, s, i); i == before {
+			break
+		}
+	}
+	return o, i
+}
+
+// dirtyWordBytes is the room that a word with escapes is given. Eight escapes of which the last is
+// stored as a word take 50 bytes; with more, put needs no check.
+const dirtyWordBytes = 64 + wordBytes
+
+// copyGroup writes the eight ASCII characters of w to buf, each as its packed form, of which only
+// so many bytes count as it has, and returns how much that is. No branch asks which of them are
+// escaped, so none is guessed wrong; it is written out because a loop takes twice as long.
+func (t *Escaper) copyGroup(buf *[dirtyWordBytes]byte, w uint64) int {
+	n := uint(0)
+	n = put(buf, n, t.ascii[w&0x7f])
+	n = put(buf, n, t.ascii[w>>8&0x7f])
+	n = put(buf, n, t.ascii[w>>16&0x7f])
+	n = put(buf, n, t.ascii[w>>24&0x7f])
+	n = put(buf, n, t.ascii[w>>32&0x7f])
+	n = put(buf, n, t.ascii[w>>40&0x7f])
+	n = put(buf, n, t.ascii[w>>48&0x7f])
+	n = put(buf, n, t.ascii[w>>56&0x7f])
+	return int(n)
+}
+
+// put stores a packed form at byte n, which is below 64, and returns the byte behind it.
+func put(buf *[dirtyWordBytes]byte, n uint, form packed) uint {
+	binary.LittleEndian.PutUint64(buf[n&63:n&63+wordBytes], uint64(form))
+	return n + uint(form>>56)
+}
+
+// copyWide is copyRuns for characters that are not ASCII, and for what follows them in the words of
+// a machine.
+func (t *Escaper) copyWide(buf []byte, o int, s string, i int) (int, int) {
+	for len(s)-i >= wordBytes && len(buf)-o >= 2*UnitBytes && s[i] >= utf8.RuneSelf {
+		w := load64(s, i)
+		switch {
+		case w&0xfeffff == 0xa880e2: // U+2028 is E2 80 A8, U+2029 is E2 80 A9
+			store64(buf, o, separatorForm+w>>16&1<<40)
+			i, o = i+3, o+UnitBytes
+			continue
+		case w&0xffff == 0x85c2: // U+0085 is C2 85
+			store64(buf, o, nextLineForm)
+			i, o = i+2, o+UnitBytes
+			continue
+		}
+		if n := t.unescapedWide(s[i : i+min(len(s)-i, len(buf)-o)]); n > 0 {
+			copy(buf[o:], s[i:i+n])
+			i, o = i+n, o+n
+			continue
+		}
+		r, width := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && width == 1:
+			return o, i
+		case t.classes.escapesAny(r, r):
+			o = len(appendEscape(buf[:o], r))
+		default:
+			store64(buf, o, w)
+			o += width
+		}
+		i += width
+	}
+	return o, i
+}
+
+// unescapedWide returns the length of a prefix of s, which begins with a character that is not
+// ASCII, that is valid UTF-8 and stands for itself.
+func (t *Escaper) unescapedWide(s string) int {
+	n := 0
+	if t.twoByteMost && s[0] > 0xe2 {
+		n = plainTriples(s)
+	}
+	return n + t.unescaped.prefix(s[n:min(n+machineBytes, len(s))])
+}
+
+// The escapes of the line boundaries that are not ASCII, as words: of U+2028, which is one less
+// than that of U+2029 in its last digit, and of U+0085.
+const (
+	separatorForm = '\\' | 'u'<<8 | '2'<<16 | '0'<<24 | '2'<<32 | '8'<<40
+	nextLineForm  = '\\' | 'u'<<8 | '0'<<16 | '0'<<24 | '8'<<32 | '5'<<40
+)
+
+// dirtyBytes tells the bytes of w that are not ASCII or may have to be escaped.
+func (t *Escaper) dirtyBytes(w uint64) uint64 { return (suspects(w) | t.classWord(w)) & highBits }
+
+// classWord tells the bytes of w that are ASCII and that a class may escape.
+func (t *Escaper) classWord(w uint64) uint64 {
+	if t.escapesASCII {
+		return classSuspects(w)
+	}
+	return 0
+}
+
+// LastBytes returns how long the last character of s is, and how long what AppendString writes for
+// it.
+func (t *Escaper) LastBytes(s string) (width, written int) {
+	r, width := utf8.DecodeLastRuneInString(s)
+	if r < utf8.RuneSelf {
+		return width, t.ascii[r].len()
+	}
+	return width, t.wideBytes(r, width)
+}
+
+// Escapes reports whether r is written as an escape.
+func (t *Escaper) Escapes(r rune) bool {
+	if r < utf8.RuneSelf {
+		return t.ascii[r].len() > 1
+	}
+	return t.classes.escapesAny(r, r)
+}
+
+// wideBytes returns how long is what is written for r, which is not ASCII and has so many bytes.
+func (t *Escaper) wideBytes(r rune, width int) int {
+	switch {
+	case !t.classes.escapesAny(r, r):
+		return width
+	case r > 0xffff:
+		return 2 * UnitBytes
+	}
+	return UnitBytes
+}
+
+// appendEscape appends r as one \uXXXX or as two.
+func appendEscape(dst []byte, r rune) []byte {
+	if r <= 0xffff {
+		return AppendUnit(dst, uint16(r))
+	}
+	high, low := utf16.EncodeRune(r)
+	return AppendUnit(AppendUnit(dst, uint16(high)), uint16(low))
+}
+
+// UnitBytes is the length of a \uXXXX.
+const UnitBytes = len(`\uXXXX`)
+
+// AppendUnit appends \uXXXX in lower case.
+func AppendUnit(dst []byte, u uint16) []byte {
+	return append(dst, '\\', 'u',
+		lowerHex[u>>12], lowerHex[u>>8&0xf], lowerHex[u>>4&0xf], lowerHex[u&0xf])
+}
+
+const lowerHex = "0123456789abcdef"
+
+// packed is how a character is written, as a word: its bytes from the lowest up, their number in
+// the top byte. That of a quote, \" in JSON, is 0x02_00_00_00_00_00_22_5c.
+type packed uint64
+
+func pack(form []byte) packed {
+	var word [wordBytes]byte
+	copy(word[:], form)
+	word[wordBytes-1] = byte(len(form))
+	return packed(binary.LittleEndian.Uint64(word[:]))
+}
+
+func (p packed) len() int { return int(p >> 56) }
+
+func (p packed) append(dst []byte) []byte {
+	if p.len() == 1 {
+		return append(dst, byte(p))
+	}
+	var word [wordBytes]byte
+	binary.LittleEndian.PutUint64(word[:], uint64(p))
+	return append(dst, word[:p.len()]...)
+}
+
+// Add returns n + more, or the largest int when that is larger still.
+func Add(n, more int) int {
+	if more > math.MaxInt-n {
+		return math.MaxInt
+	}
+	return n + more
+}

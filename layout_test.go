@@ -1,0 +1,105 @@
+package envelope_test
+
+import (
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// rooms has the files of this package, each above all that it calls: a call runs down this list.
+var rooms = []string{
+	"open.go", "markdown_check.go", "frame.go", "envelope.go", "markdown.go", "prepared.go",
+	"headings.go", "selection.go", "citation.go", "budget.go", "wrapper.go", "markers.go",
+	"report.go", "escape.go", "errors.go",
+}
+
+// No file names a function, a variable, a constant or a field of one above it. Of types, Item alone
+// is named from below: it is what a reader of envelope.go looks for first.
+func TestCallsRunDown(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads the standard library's sources")
+	}
+	names, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	set := token.NewFileSet()
+	var files []*ast.File
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		require.Contains(t, rooms, name, "a new file has its place in the list")
+		f, err := parser.ParseFile(set, name, nil, parser.SkipObjectResolution)
+		require.NoError(t, err)
+		files = append(files, f)
+	}
+	info := types.Info{Uses: make(map[*ast.Ident]types.Object)}
+	config := types.Config{Importer: importer.ForCompiler(set, "source", nil)}
+	pkg, err := config.Check("envelope", set, files, &info)
+	require.NoError(t, err)
+	place := func(at token.Pos) int { return slices.Index(rooms, set.Position(at).Filename) }
+	uses := 0
+	for id, object := range info.Uses {
+		if object.Pkg() != pkg || place(id.Pos()) <= place(object.Pos()) {
+			continue
+		}
+		uses++
+		item := pkg.Scope().Lookup("Item")
+		fields := item.Type().Underlying().(*types.Struct)
+		ofItem := object == item
+		for field := range fields.Fields() {
+			ofItem = ofItem || object == field
+		}
+		assert.True(t, ofItem, "%s names %s", set.Position(id.Pos()), object.Name())
+	}
+	require.NotZero(t, uses, "Item is named from below")
+}
+
+// No line is wider than 100 columns, a tab counted as four: of Go, and of prose in Markdown, outside
+// of testdata, tables, fenced blocks and long links.
+func TestLinesEndByColumn100(t *testing.T) {
+	lines := 0
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && (entry.Name() == "testdata" || strings.HasPrefix(path, ".git")) {
+			return fs.SkipDir
+		}
+		markdown := filepath.Ext(path) == ".md"
+		if filepath.Ext(path) != ".go" && !markdown {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		fenced := false
+		for n, line := range strings.Split(string(text), "\n") {
+			lines++
+			if markdown && strings.HasPrefix(strings.TrimSpace(line), "```") {
+				fenced = !fenced
+			}
+			apart := markdown && (fenced || strings.HasPrefix(line, "|"))
+			if apart || strings.Contains(line, "://") {
+				continue
+			}
+			columns := utf8.RuneCountInString(strings.ReplaceAll(line, "\t", "    "))
+			assert.LessOrEqual(t, columns, 100, "%s:%d", path, n+1)
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	require.NotZero(t, lines)
+}
