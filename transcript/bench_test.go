@@ -24,9 +24,25 @@ var kilobytes = []struct {
 	name    string
 	message transcript.Message
 }{
-	{"ascii", transcript.Message{Role: "tool", Content: strings.Repeat("The client is generated from the API. ", 26)}},
-	{"chinese", transcript.Message{Role: "tool", Content: strings.Repeat("客户端由接口描述生成，所以先改描述。", 18)}},
-	{"code", transcript.Message{Role: "tool", Content: strings.Repeat("\tif err := run(ctx, \"step\"); err != nil {\n\t\treturn err\n\t}\n", 17)}},
+	{
+		"ascii",
+		transcript.Message{
+			Role: "tool", Content: strings.Repeat("The client is generated from the API. ", 26),
+		},
+	},
+	{
+		"chinese",
+		transcript.Message{Role: "tool", Content: strings.Repeat("客户端由接口描述生成，所以先改描述。", 18)},
+	},
+	{
+		"code",
+		transcript.Message{
+			Role: "tool",
+			Content: strings.Repeat(
+				"\tif err := run(ctx, \"step\"); err != nil {\n\t\treturn err\n\t}\n", 17,
+			),
+		},
+	},
 }
 
 // BenchmarkAppend appends messages of 1 KB, and writes the same bytes to a bare file, in turns:
@@ -38,7 +54,9 @@ func BenchmarkAppend(b *testing.B) {
 			line, err := k.message.MarshalJSON()
 			require.NoError(b, err)
 			line = append(line, '\n')
-			bare, err := os.OpenFile(filepath.Join(b.TempDir(), "log"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+			bare, err := os.OpenFile(
+				filepath.Join(b.TempDir(), "log"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600,
+			)
 			require.NoError(b, err)
 			defer bare.Close()
 			log, _ := newLog(b, "", transcript.Options{})

@@ -43,7 +43,10 @@ func TestReading(t *testing.T) {
 		{"white space around a record", " {} \t\n\t{ \"a\" : 1 }", "1@1 {}|2@7 { \"a\" : 1 }"},
 		{"CRLF", "{}\r\n{\"a\":\r1}\r\n", "1@0 {}|2@4 {\"a\":\r1}"},
 		{"equal records are two", "{}\n{}\n", "1@0 {}|2@3 {}"},
-		{"raw characters of other programs stay", "{\"a\":\"\u2028\u0085\ufeff\ufffd\"}\n", "1@0 {\"a\":\"\u2028\u0085\ufeff\ufffd\"}"},
+		{
+			"raw characters of other programs stay", "{\"a\":\"\u2028\u0085\ufeff\ufffd\"}\n",
+			"1@0 {\"a\":\"\u2028\u0085\ufeff\ufffd\"}",
+		},
 
 		{"torn at the end of the file", "{}\n{\"ts\":1,\"tok", "1@0 {}|2@15 torn"},
 		{"torn before a newline", "{}\n{\"role\":\"us\n{}\n", "1@0 {}|2@14 torn|3@15 {}"},
@@ -76,7 +79,10 @@ func TestReading(t *testing.T) {
 
 		{"NULs behind a record", "{\"a\":1}\x00\x00\n{}\n", "1@7 nul-padding|2@10 {}"},
 		{"NULs before a record", "\x00\x00{\"a\":1}\n{}\n", "1@0 nul-padding|2@10 {}"},
-		{"a line of NULs", "{}\n" + strings.Repeat("\x00", 300) + "\n{}\n", "1@0 {}|2@3 nul-padding|3@304 {}"},
+		{
+			"a line of NULs", "{}\n" + strings.Repeat("\x00", 300) + "\n{}\n",
+			"1@0 {}|2@3 nul-padding|3@304 {}",
+		},
 		{"a tail of NULs", "{}\n\x00\x00", "1@0 {}|2@3 nul-padding"},
 		{"NULs in a torn record", "{\"a\":\"x\x00\x00\n", "1@7 nul-padding"},
 		{"NULs between records", "{\"a\":1}\x00{\"b\":2}\n", "1@7 nul-padding"},
@@ -94,15 +100,27 @@ func TestReading(t *testing.T) {
 		{"a surrogate in UTF-8", "{\"a\":\"\xed\xa0\x80\"}\n", "1@6 invalid-utf8"},
 		{"invalid UTF-8 between tokens", "{\"a\":\xff1}\n", "1@5 invalid-utf8"},
 		{"a replacement character between tokens is valid", "{\"a\":\ufffd1}\n", "1@5 not-object"},
-		{"invalid UTF-8 before a brace that begins no record", "{\"a\":\"\xff{x\"}\n", "1@6 invalid-utf8"},
+		{
+			"invalid UTF-8 before a brace that begins no record", "{\"a\":\"\xff{x\"}\n",
+			"1@6 invalid-utf8",
+		},
 		{"a lone surrogate", "{\"a\":\"\\ud83d\"}\n{}\n", "1@6 lone-surrogate|2@15 {}"},
-		{"a lone surrogate before a brace that begins no record", "{\"a\":\"\\ud83d{x\"}\n", "1@6 lone-surrogate"},
-		{"a lone surrogate and a brace farther than a torn pair goes", "{\"a\":\"\\ud83dabcdef{\"b\":2}\n", "1@6 lone-surrogate"},
+		{
+			"a lone surrogate before a brace that begins no record", "{\"a\":\"\\ud83d{x\"}\n",
+			"1@6 lone-surrogate",
+		},
+		{
+			"a lone surrogate and a brace farther than a torn pair goes",
+			"{\"a\":\"\\ud83dabcdef{\"b\":2}\n", "1@6 lone-surrogate",
+		},
 		{"a repeated name", "{\"a\":1,\"\\u0061\":2}\n{}\n", "1@7 duplicate-key|2@19 {}"},
 		{"a repeated name inside", "{\"x\":{\"a\":1,\"a\":2}}\n", "1@12 duplicate-key"},
 
 		{"an array", "[1]\n{}\n", "1@0 not-object|2@4 {}"},
-		{"a string, a number, null", "\"x\"\n1\nnull\n", "1@0 not-object|2@4 not-object|3@6 not-object"},
+		{
+			"a string, a number, null", "\"x\"\n1\nnull\n",
+			"1@0 not-object|2@4 not-object|3@6 not-object",
+		},
 		{"text", "<user>\n", "1@0 not-object"},
 		{"the end of a record", "yy\"}\n", "1@0 not-object"},
 		{"an object over lines", "{\n\"a\":1\n}\n", "1@1 torn|2@2 not-object|3@8 not-object"},
@@ -112,7 +130,10 @@ func TestReading(t *testing.T) {
 		{"VT and FF are no white space", "{}\x0b\n{\"a\":\x0c1}\n", "1@2 spliced|2@9 not-object"},
 		{"a nested object is no second record", "{\"a\":{\"b\"x1}}\n", "1@9 not-object"},
 		{"an empty nested object is none", "{\"a\":{}x}\n", "1@7 not-object"},
-		{"nor is one whose name begins with a control character", "{\"a\":{\"\x01\":1}}\n", "1@7 not-object"},
+		{
+			"nor is one whose name begins with a control character", "{\"a\":{\"\x01\":1}}\n",
+			"1@7 not-object",
+		},
 		{"nor a brace before no name", "{\"a\":1{x\n", "1@6 not-object"},
 	}
 	for _, tt := range tests {
@@ -146,7 +167,10 @@ func TestFaultsAtTheEndOfALine(t *testing.T) {
 		found, err := transcript.Inspect(strings.NewReader(tt.line+"\n"), transcript.Options{})
 		require.NoError(t, err)
 		require.Len(t, found.Faults, 1, tt.line)
-		assert.Equal(t, transcript.Fault{Line: 1, Offset: tt.offset, Kind: tt.kind}, *found.Faults[0], "%q", tt.line)
+		assert.Equal(
+			t, transcript.Fault{Line: 1, Offset: tt.offset, Kind: tt.kind}, *found.Faults[0], "%q",
+			tt.line,
+		)
 	}
 }
 
@@ -197,7 +221,8 @@ func TestEncoding(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"{\x00\x00\x00\x00\x00", "\x00{\x00\x00", "{\x00}\n", "\x00{\x00\xff", "\x00\n\x00k", "\n\xff\xfe", "PK {}", "\xff{}",
+		"{\x00\x00\x00\x00\x00", "\x00{\x00\x00", "{\x00}\n", "\x00{\x00\xff", "\x00\n\x00k",
+		"\n\xff\xfe", "PK {}", "\xff{}",
 	} {
 		in := requireAgreement(t, text, transcript.Options{})
 		for _, fault := range in.Faults {
@@ -210,11 +235,22 @@ func TestEncoding(t *testing.T) {
 
 // encoding/json reads 10,000 levels, and so does this.
 func TestDepth(t *testing.T) {
-	deep := func(n int) string { return strings.Repeat(`{"a":`, n-1) + "{}" + strings.Repeat("}", n-1) }
+	deep := func(n int) string {
+		return strings.Repeat(`{"a":`, n-1) + "{}" + strings.Repeat("}", n-1)
+	}
 	log := deep(10000) + "\n" + deep(10001) + "\n{}"
 	in := requireAgreement(t, log, transcript.Options{})
 	require.Len(t, in.Faults, 1)
-	assert.Equal(t, transcript.Inspection{Records: 2, Faults: []*transcript.Fault{{Line: 2, Offset: int64(len(deep(10000)) + 1 + 50000), Kind: transcript.NotObject}}}, in)
+	assert.Equal(
+		t,
+		transcript.Inspection{
+			Records: 2,
+			Faults: []*transcript.Fault{
+				{Line: 2, Offset: int64(len(deep(10000)) + 1 + 50000), Kind: transcript.NotObject},
+			},
+		},
+		in,
+	)
 	for r, err := range transcript.Records(strings.NewReader(log), transcript.Options{}) {
 		var v any
 		require.True(t, err != nil || r.Decode(&v) == nil)
@@ -226,9 +262,17 @@ func TestFaultKindStrings(t *testing.T) {
 	for k := transcript.Torn; k <= transcript.NotMessage; k++ {
 		names = append(names, k.String())
 	}
-	assert.Equal(t, "torn spliced nul-padding invalid-utf8 lone-surrogate not-object duplicate-key too-long bom encoding not-message", strings.Join(names, " "))
+	assert.Equal(
+		t,
+		"torn spliced nul-padding invalid-utf8 lone-surrogate not-object duplicate-key "+
+			"too-long bom encoding not-message",
+		strings.Join(names, " "),
+	)
 	assert.Equal(t, "unknown", transcript.FaultKind(0).String())
 	assert.Equal(t, "unknown", (transcript.NotMessage + 1).String())
 	assert.Equal(t, "unknown", transcript.FaultKind(200).String())
-	assert.EqualError(t, &transcript.Fault{Line: 2, Offset: 14, Kind: transcript.Torn}, "transcript: line 2: torn (byte 14)")
+	assert.EqualError(
+		t, &transcript.Fault{Line: 2, Offset: 14, Kind: transcript.Torn},
+		"transcript: line 2: torn (byte 14)",
+	)
 }

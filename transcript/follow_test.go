@@ -213,7 +213,9 @@ func TestFollowErrors(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	assert.ErrorIs(t, last(ctx, path, transcript.Options{}), context.DeadlineExceeded)
-	assert.ErrorIs(t, last(ctx, path, transcript.Options{}), context.DeadlineExceeded, "at once too")
+	assert.ErrorIs(
+		t, last(ctx, path, transcript.Options{}), context.DeadlineExceeded, "at once too",
+	)
 
 	// Another encoding is one fault, and nothing of the file is read until there is another.
 	gz := filepath.Join(dir, "gz")

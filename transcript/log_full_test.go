@@ -47,7 +47,8 @@ func fill(log *transcript.Log, args []string) error {
 			continue
 		}
 		if r.Failed++; r.Failed == 1 {
-			r.Full, r.Fragment = errors.Is(err, syscall.EFBIG), errors.Is(err, transcript.ErrFragment)
+			r.Full = errors.Is(err, syscall.EFBIG)
+			r.Fragment = errors.Is(err, transcript.ErrFragment)
 		}
 	}
 	return json.NewEncoder(os.Stdout).Encode(r)
@@ -59,9 +60,12 @@ func TestFullDisk(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts processes")
 	}
-	pair := 2 * len(writeJSON([]transcript.Message{{Role: "tool", Content: strings.Repeat("满", 10_000)}}))
+	m := transcript.Message{Role: "tool", Content: strings.Repeat("满", 10_000)}
+	pair := len(writeJSON([]transcript.Message{m, m}))
 	for _, before := range []string{"", "{\"torn"} {
-		for _, limit := range []int{3 * pair, 3*pair + 1, 3*pair + 7, 3*pair + pair/2, 3*pair + pair/2 + 1, 4*pair - 1} {
+		for _, limit := range []int{
+			3 * pair, 3*pair + 1, 3*pair + 7, 3*pair + pair/2, 3*pair + pair/2 + 1, 4*pair - 1,
+		} {
 			path := filepath.Join(t.TempDir(), "log")
 			if before != "" {
 				require.NoError(t, os.WriteFile(path, []byte(before), 0o600))

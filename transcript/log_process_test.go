@@ -53,7 +53,8 @@ func helper(tb testing.TB, name, path string, args ...string) *exec.Cmd {
 	self, err := os.Executable()
 	require.NoError(tb, err)
 	cmd := exec.Command(self, append([]string{path}, args...)...)
-	cmd.Env = append(os.Environ(), helperEnv+"="+name, "GORACE=atexit_sleep_ms=0") // the race detector waits a second at the end
+	// The race detector would wait a second at the end.
+	cmd.Env = append(os.Environ(), helperEnv+"="+name, "GORACE=atexit_sleep_ms=0")
 	cmd.Stderr = os.Stderr
 	return cmd
 }
@@ -128,7 +129,8 @@ func TestKilledWriters(t *testing.T) {
 			lines := bufio.NewScanner(out)
 			require.True(t, lines.Scan(), "the first record")
 			appended := 1
-			time.AfterFunc(time.Duration(rng.IntN(3000))*time.Microsecond, func() { _ = cmd.Process.Kill() })
+			after := time.Duration(rng.IntN(3000)) * time.Microsecond
+			time.AfterFunc(after, func() { _ = cmd.Process.Kill() })
 			for lines.Scan() {
 				appended++
 			}
@@ -166,7 +168,10 @@ func TestKilledWriters(t *testing.T) {
 				continue
 			}
 			// The writer was killed behind its write and before it could tell.
-			require.True(t, len(want) > 0 && want[0].Writer == -1 && got.Writer == want[0].Number, "%+v, want %+v", got, want[:min(1, len(want))])
+			require.True(
+				t, len(want) > 0 && want[0].Writer == -1 && got.Writer == want[0].Number,
+				"%+v, want %+v", got, want[:min(1, len(want))],
+			)
 		}
 		require.Empty(t, want)
 		require.NoError(t, f.Close())
@@ -225,7 +230,8 @@ func (a *alongside) requireWhole() {
 		defer a.mu.Unlock()
 		return len(a.got)
 	}
-	require.Eventually(a.t, func() bool { return seen() >= len(want) }, time.Minute, time.Millisecond)
+	all := func() bool { return seen() >= len(want) }
+	require.Eventually(a.t, all, time.Minute, time.Millisecond)
 	a.cancel()
 	<-a.ended
 	require.Equal(a.t, want, a.got)
@@ -273,7 +279,13 @@ func TestSixProcesses(t *testing.T) {
 		require.True(t, got.Text == strings.Repeat(string(rune('a'+got.Writer)), largeRecord))
 	}
 	along.requireWhole()
-	assert.Equal(t, map[int]int{0: largeEach, 1: largeEach, 2: largeEach, 3: largeEach, 4: largeEach, 5: largeEach}, next)
+	assert.Equal(
+		t,
+		map[int]int{
+			0: largeEach, 1: largeEach, 2: largeEach, 3: largeEach, 4: largeEach, 5: largeEach,
+		},
+		next,
+	)
 }
 
 // checkWhole requires that the log at path is made of whole records, of exactly these numbers.

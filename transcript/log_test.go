@@ -22,7 +22,9 @@ import (
 )
 
 // newLog opens a log that holds text already.
-func newLog(tb testing.TB, text string, o transcript.Options) (log *transcript.Log, read func() string) {
+func newLog(
+	tb testing.TB, text string, o transcript.Options,
+) (log *transcript.Log, read func() string) {
 	path := filepath.Join(tb.TempDir(), "log.jsonl")
 	if text != "" {
 		require.NoError(tb, os.WriteFile(path, []byte(text), 0o600))
@@ -48,21 +50,70 @@ func TestAppend(t *testing.T) {
 		{"a message", demo[1], `{"role":"assistant","content":"先读文件"}`},
 		{"an empty one", transcript.Message{}, `{"role":"","content":""}`},
 		{"a pointer to one", &demo[1], `{"role":"assistant","content":"先读文件"}`},
-		{"boundaries of every reader", transcript.Message{Role: "\u2029", Content: "\n\v\f\r\x1c\x1d\x1e\u0085\u2028\u2029\r\n"}, `{"role":"\u2029","content":"\n\u000b\f\r\u001c\u001d\u001e\u0085\u2028\u2029\r\n"}`},
-		{"neighbours of the escaped", transcript.Message{Content: "\u0084\u0086\u00c2\u2027\u202a“”…—\x7f\ufffd\U0001f642"}, `{"role":"","content":"` + "\u0084\u0086\u00c2\u2027\u202a“”…—\x7f\ufffd\U0001f642" + `"}`},
-		{"parts", parts("a", ` [ {"type":"text", "text":"\u2028\/"} ] `), `{"role":"a","content":[ {"type":"text", "text":"\u2028\/"} ]}`},
-		{"parts over lines, with a raw boundary", parts("a", "[\n 1,\n \"\u2028\"\n]"), `{"role":"a","content":[1,"\u2028"]}`},
-		{"no content", parts("a", "null", transcript.Member{"tool_calls", raw("[]")}), `{"role":"a","content":null,"tool_calls":[]}`},
-		{"empty parts are none", transcript.Message{Role: "a", Content: "x", Parts: raw("")}, `{"role":"a","content":"x"}`},
-		{"HTML and quotes", transcript.Message{Content: `<b>&"\/`}, `{"role":"","content":"<b>&\"\\/"}`},
-		{"extra members", transcript.Message{Role: "a", Content: "b", Extra: []transcript.Member{{"", raw(`null`)}, {"n\n\u2028", raw(" [1.0e5, \"\\u0041\u2028\\/\"]\t")}}}, `{"role":"a","content":"b","":null,"n\n\u2028":[1.0e5, "\u0041\u2028\/"]}`},
-		{"an extra member over lines", transcript.Message{Extra: []transcript.Member{{"x", raw("{\r\n \"a b\" : 1\n}")}}}, `{"role":"","content":"","x":{"a b":1}}`},
+		{
+			"boundaries of every reader",
+			transcript.Message{
+				Role: "\u2029", Content: "\n\v\f\r\x1c\x1d\x1e\u0085\u2028\u2029\r\n",
+			},
+			`{"role":"\u2029","content":"\n\u000b\f\r\u001c\u001d\u001e\u0085\u2028\u2029\r\n"}`,
+		},
+		{
+			"neighbours of the escaped",
+			transcript.Message{Content: "\u0084\u0086\u00c2\u2027\u202a“”…—\x7f\ufffd\U0001f642"},
+			`{"role":"","content":"` + "\u0084\u0086\u00c2\u2027\u202a“”…—\x7f\ufffd" +
+				"\U0001f642" + `"}`,
+		},
+		{
+			"parts", parts("a", ` [ {"type":"text", "text":"\u2028\/"} ] `),
+			`{"role":"a","content":[ {"type":"text", "text":"\u2028\/"} ]}`,
+		},
+		{
+			"parts over lines, with a raw boundary", parts("a", "[\n 1,\n \"\u2028\"\n]"),
+			`{"role":"a","content":[1,"\u2028"]}`,
+		},
+		{
+			"no content", parts("a", "null", transcript.Member{"tool_calls", raw("[]")}),
+			`{"role":"a","content":null,"tool_calls":[]}`,
+		},
+		{
+			"empty parts are none", transcript.Message{Role: "a", Content: "x", Parts: raw("")},
+			`{"role":"a","content":"x"}`,
+		},
+		{
+			"HTML and quotes", transcript.Message{Content: `<b>&"\/`},
+			`{"role":"","content":"<b>&\"\\/"}`,
+		},
+		{
+			"extra members",
+			transcript.Message{
+				Role: "a", Content: "b",
+				Extra: []transcript.Member{
+					{"", raw(`null`)}, {"n\n\u2028", raw(" [1.0e5, \"\\u0041\u2028\\/\"]\t")},
+				},
+			},
+			`{"role":"a","content":"b","":null,"n\n\u2028":[1.0e5, "\u0041\u2028\/"]}`,
+		},
+		{
+			"an extra member over lines",
+			transcript.Message{Extra: []transcript.Member{{"x", raw("{\r\n \"a b\" : 1\n}")}}},
+			`{"role":"","content":"","x":{"a b":1}}`,
+		},
 		{"a raw message", raw(`{"b": 1, "a":"\u0041"}`), `{"b": 1, "a":"\u0041"}`},
 		{"a pointer to one", &pointer, `{"a": 1}`},
 		{"one over lines", raw("\n{\n\t\"a\":\r1 }\n"), `{"a":1}`},
-		{"one with raw boundaries", raw("{\"a\":\"\u0085\u2028\u2029\"}"), `{"a":"\u0085\u2028\u2029"}`},
-		{"one with what other classes of the escaper escape", raw("{\"中\":\"é<>&\u007f\u200b\ufeff\U000e0041\"}"), "{\"中\":\"é<>&\u007f\u200b\ufeff\U000e0041\"}"},
-		{"a record", transcript.Record{Line: 7, JSON: raw(`{"a" :9007199254740993}`)}, `{"a" :9007199254740993}`},
+		{
+			"one with raw boundaries", raw("{\"a\":\"\u0085\u2028\u2029\"}"),
+			`{"a":"\u0085\u2028\u2029"}`,
+		},
+		{
+			"one with what other classes of the escaper escape",
+			raw("{\"中\":\"é<>&\u007f\u200b\ufeff\U000e0041\"}"),
+			"{\"中\":\"é<>&\u007f\u200b\ufeff\U000e0041\"}",
+		},
+		{
+			"a record", transcript.Record{Line: 7, JSON: raw(`{"a" :9007199254740993}`)},
+			`{"a" :9007199254740993}`,
+		},
 		{"a map", map[string]any{"a": "\u2028<", "b": nil}, `{"a":"\u2028<","b":null}`},
 		{"a struct", struct {
 			A int     `json:"a"`
@@ -75,10 +126,16 @@ func TestAppend(t *testing.T) {
 			log, read := newLog(t, "", transcript.Options{MaxLine: int64(len(tt.want))})
 			require.NoError(t, log.Append(tt.record))
 			assert.Equal(t, tt.want+"\n", read())
-			assert.Equal(t, transcript.Inspection{Records: 1}, requireAgreement(t, read(), transcript.Options{}))
+			assert.Equal(
+				t, transcript.Inspection{Records: 1},
+				requireAgreement(t, read(), transcript.Options{}),
+			)
 
 			log, read = newLog(t, "", transcript.Options{MaxLine: int64(len(tt.want) - 1)})
-			assert.Equal(t, &transcript.RecordError{Err: transcript.ErrTooLong, Offset: -1}, log.Append(tt.record))
+			assert.Equal(
+				t, &transcript.RecordError{Err: transcript.ErrTooLong, Offset: -1},
+				log.Append(tt.record),
+			)
 			assert.Empty(t, read())
 		})
 	}
@@ -123,7 +180,9 @@ func TestAppendKeepsNumbers(t *testing.T) {
 
 func TestAppendRefuses(t *testing.T) {
 	raw := func(s string) json.RawMessage { return json.RawMessage(s) }
-	extra := func(members ...transcript.Member) transcript.Message { return transcript.Message{Extra: members} }
+	extra := func(members ...transcript.Member) transcript.Message {
+		return transcript.Message{Extra: members}
+	}
 	one := raw("1")
 	many := make([]transcript.Member, 300)
 	for i := range many {
@@ -137,27 +196,85 @@ func TestAppendRefuses(t *testing.T) {
 		field  string
 		offset int
 	}{
-		{"invalid UTF-8 in the role", transcript.Message{Role: "secret\xff"}, envelope.ErrInvalidUTF8, "role", 6},
-		{"in the content", transcript.Message{Content: "中\xed\xa0\x80"}, envelope.ErrInvalidUTF8, "content", 3},
-		{"behind a replacement character", transcript.Message{Content: "\ufffd\xff"}, envelope.ErrInvalidUTF8, "content", 3},
-		{"half a character", transcript.Message{Content: "secret\xe4\xb8"}, envelope.ErrInvalidUTF8, "content", 6},
-		{"in a name", extra(transcript.Member{"\xff", one}), envelope.ErrInvalidUTF8, "extra[0].name", 0},
-		{"in a value", extra(transcript.Member{"a", one}, transcript.Member{"b", raw("\"\xff\"")}), envelope.ErrInvalidUTF8, "extra[1].value", 1},
-		{"parts beside a content", transcript.Message{Content: "x", Parts: raw("null")}, envelope.ErrOption, "parts", -1},
+		{
+			"invalid UTF-8 in the role", transcript.Message{Role: "secret\xff"},
+			envelope.ErrInvalidUTF8, "role", 6,
+		},
+		{
+			"in the content", transcript.Message{Content: "中\xed\xa0\x80"},
+			envelope.ErrInvalidUTF8, "content", 3,
+		},
+		{
+			"behind a replacement character", transcript.Message{Content: "\ufffd\xff"},
+			envelope.ErrInvalidUTF8, "content", 3,
+		},
+		{
+			"half a character", transcript.Message{Content: "secret\xe4\xb8"},
+			envelope.ErrInvalidUTF8, "content", 6,
+		},
+		{
+			"in a name", extra(transcript.Member{"\xff", one}), envelope.ErrInvalidUTF8,
+			"extra[0].name", 0,
+		},
+		{
+			"in a value",
+			extra(transcript.Member{"a", one}, transcript.Member{"b", raw("\"\xff\"")}),
+			envelope.ErrInvalidUTF8, "extra[1].value", 1,
+		},
+		{
+			"parts beside a content", transcript.Message{Content: "x", Parts: raw("null")},
+			envelope.ErrOption, "parts", -1,
+		},
 		{"parts that are a string", parts("", ` "secret"`), envelope.ErrOption, "parts", -1},
 		{"parts that are no JSON", parts("", `[secret]`), envelope.ErrSyntax, "parts", 1},
 		{"parts with invalid UTF-8", parts("", "[\"\xff\"]"), envelope.ErrInvalidUTF8, "parts", 2},
-		{"parts with a name twice", parts("", `[{"a":1,"a":2}]`), envelope.ErrDuplicateName, "parts", 8},
-		{"parts too deep", parts("", strings.Repeat("[", 10000)+strings.Repeat("]", 10000)), envelope.ErrTooDeep, "parts", 9999},
-		{"nested maps with invalid UTF-8 31 levels down", nested(31, "x\xff"), envelope.ErrInvalidUTF8, "", -1},
-		{"a second role", extra(transcript.Member{"role", raw(`"secret"`)}), envelope.ErrDuplicateName, "extra[0].name", -1},
-		{"a second content", extra(transcript.Member{"x", one}, transcript.Member{"content", one}), envelope.ErrDuplicateName, "extra[1].name", -1},
-		{"a name twice", extra(transcript.Member{"x", one}, transcript.Member{"x", one}), envelope.ErrDuplicateName, "extra[1].name", -1},
-		{"a name twice among many", extra(many...), envelope.ErrDuplicateName, "extra[299].name", -1},
+		{
+			"parts with a name twice", parts("", `[{"a":1,"a":2}]`), envelope.ErrDuplicateName,
+			"parts", 8,
+		},
+		{
+			"parts too deep", parts("", strings.Repeat("[", 10000)+strings.Repeat("]", 10000)),
+			envelope.ErrTooDeep, "parts", 9999,
+		},
+		{
+			"nested maps with invalid UTF-8 31 levels down", nested(31, "x\xff"),
+			envelope.ErrInvalidUTF8, "", -1,
+		},
+		{
+			"a second role", extra(transcript.Member{"role", raw(`"secret"`)}),
+			envelope.ErrDuplicateName, "extra[0].name", -1,
+		},
+		{
+			"a second content",
+			extra(transcript.Member{"x", one}, transcript.Member{"content", one}),
+			envelope.ErrDuplicateName, "extra[1].name", -1,
+		},
+		{
+			"a name twice", extra(transcript.Member{"x", one}, transcript.Member{"x", one}),
+			envelope.ErrDuplicateName, "extra[1].name", -1,
+		},
+		{
+			"a name twice among many", extra(many...), envelope.ErrDuplicateName,
+			"extra[299].name", -1,
+		},
 		{"no value", extra(transcript.Member{"x", nil}), envelope.ErrSyntax, "extra[0].value", 0},
-		{"two values", extra(transcript.Member{"x", raw(`1,"role":2`)}), envelope.ErrSyntax, "extra[0].value", 1},
-		{"a value too deep", extra(transcript.Member{"x", raw(strings.Repeat("[", 10000) + strings.Repeat("]", 10000))}), envelope.ErrTooDeep, "extra[0].value", 9999},
-		{"a name twice in a value", extra(transcript.Member{"x", raw(`{"a":1,"a":2}`)}), envelope.ErrDuplicateName, "extra[0].value", 7},
+		{
+			"two values", extra(transcript.Member{"x", raw(`1,"role":2`)}), envelope.ErrSyntax,
+			"extra[0].value", 1,
+		},
+		{
+			"a value too deep",
+			extra(
+				transcript.Member{
+					"x", raw(strings.Repeat("[", 10000) + strings.Repeat("]", 10000)),
+				},
+			),
+			envelope.ErrTooDeep, "extra[0].value", 9999,
+		},
+		{
+			"a name twice in a value", extra(transcript.Member{"x", raw(`{"a":1,"a":2}`)}),
+			envelope.ErrDuplicateName, "extra[0].value", 7,
+		},
 		{"no message", (*transcript.Message)(nil), envelope.ErrNotObject, "", -1},
 		{"nothing", nil, envelope.ErrNotObject, "", 0},
 		{"an empty raw message", raw(""), envelope.ErrSyntax, "", 0},
@@ -168,16 +285,25 @@ func TestAppendRefuses(t *testing.T) {
 		{"two objects", raw(`{}{}`), envelope.ErrSyntax, "", 2},
 		{"a torn one", raw(`{"secret":`), envelope.ErrSyntax, "", 10},
 		{"a lone surrogate", raw(`{"a":"\ud83d"}`), envelope.ErrLoneSurrogate, "", 6},
-		{"a name twice, however spelt", raw(`{"a":1,"\u0061":2}`), envelope.ErrDuplicateName, "", 7},
+		{
+			"a name twice, however spelt", raw(`{"a":1,"\u0061":2}`), envelope.ErrDuplicateName,
+			"", 7,
+		},
 		{"a raw invalid byte", raw("{\"a\":\"\xff\"}"), envelope.ErrInvalidUTF8, "", 6},
 		{"invalid UTF-8 in a map", map[string]string{"a": "\xff"}, envelope.ErrInvalidUTF8, "", -1},
-		{"in a struct", struct{ A []string }{[]string{"x", "\xff"}}, envelope.ErrInvalidUTF8, "", -1},
+		{
+			"in a struct", struct{ A []string }{[]string{"x", "\xff"}}, envelope.ErrInvalidUTF8,
+			"", -1,
+		},
 		{"below 31 maps", below(31, "x\xff"), envelope.ErrInvalidUTF8, "", -1},
 		{"below 9,999", below(9999, "x\xff"), envelope.ErrInvalidUTF8, "", -1},
 		{"a map too deep", below(10001, "x"), envelope.ErrTooDeep, "", 10000 * len(`{"a":`)},
 		{"a method that panics", map[string]any{"a": panicking{}}, envelope.ErrNotObject, "", -1},
 		{"an encoder that fails", failing{}, envelope.ErrNotObject, "", -1},
-		{"a message inside that fails", map[string]any{"m": transcript.Message{Role: "\xff"}}, envelope.ErrNotObject, "", -1},
+		{
+			"a message inside that fails", map[string]any{"m": transcript.Message{Role: "\xff"}},
+			envelope.ErrNotObject, "", -1,
+		},
 		{"a channel", make(chan int), envelope.ErrNotObject, "", -1},
 	}
 	for _, tt := range tests {
@@ -188,7 +314,10 @@ func TestAppendRefuses(t *testing.T) {
 			require.ErrorIs(t, err, tt.err)
 			refused, ok := err.(*transcript.RecordError)
 			require.True(t, ok, "%T", err)
-			assert.Equal(t, []any{1, tt.field, tt.offset}, []any{refused.Record, refused.Field, refused.Offset})
+			assert.Equal(
+				t, []any{1, tt.field, tt.offset},
+				[]any{refused.Record, refused.Field, refused.Offset},
+			)
 			assert.NotContains(t, err.Error(), "secret")
 			assert.Equal(t, before, read())
 			require.NoError(t, log.Append(demo[1]), "the log is as usable as before")
@@ -248,7 +377,13 @@ func TestAppendAfterATornLine(t *testing.T) {
 			require.Equal(t, transcript.Inspection{Records: 3}, in, "only the LF was missing")
 		default:
 			require.Equal(t, 2, in.Records)
-			require.Equal(t, []*transcript.Fault{{Line: 2, Offset: int64(len(good) + cut), Kind: transcript.Torn}}, in.Faults)
+			require.Equal(
+				t,
+				[]*transcript.Fault{
+					{Line: 2, Offset: int64(len(good) + cut), Kind: transcript.Torn},
+				},
+				in.Faults,
+			)
 		}
 	}
 	log, read := newLog(t, "{", transcript.Options{})
@@ -332,7 +467,9 @@ func TestFailedWrite(t *testing.T) {
 		for _, failure := range []error{errFull, nil} {
 			for most := range whole {
 				log, read := newLog(t, before, transcript.Options{})
-				log.Wrap(func(f transcript.File) transcript.File { return &faulty{File: f, most: most, err: failure} })
+				log.Wrap(func(f transcript.File) transcript.File {
+					return &faulty{File: f, most: most, err: failure}
+				})
 				err := log.Append(demo[0], demo[1])
 				want := failure
 				if failure == nil {
@@ -351,7 +488,9 @@ func TestFailedWriteThatCannotBeCut(t *testing.T) {
 	var wrapped *faulty
 	log, read := newLog(t, before, transcript.Options{})
 	log.Wrap(func(f transcript.File) transcript.File {
-		wrapped = &faulty{File: f, most: 20, err: errFull, truncate: errors.New("not with this handle")}
+		wrapped = &faulty{
+			File: f, most: 20, err: errFull, truncate: errors.New("not with this handle"),
+		}
 		return wrapped
 	})
 	require.ErrorIs(t, log.Append(demo[0]), errFull)
@@ -389,7 +528,9 @@ func TestFailedWriteThatCannotBeCut(t *testing.T) {
 	assert.NotEmpty(t, in.Faults)
 
 	wrapped.most, wrapped.err, wrapped.truncate = 20, errFull, nil
-	require.NotErrorIs(t, log.Append(demo[0]), transcript.ErrFragment, "its own handle needs no path")
+	require.NotErrorIs(
+		t, log.Append(demo[0]), transcript.ErrFragment, "its own handle needs no path",
+	)
 	after, err := os.ReadFile(path + ".moved")
 	require.NoError(t, err)
 	assert.Equal(t, moved, after)
@@ -458,9 +599,20 @@ func TestRecordErrorStrings(t *testing.T) {
 		err  transcript.RecordError
 		want string
 	}{
-		{transcript.RecordError{Err: transcript.ErrTooLong, Record: 3, Offset: -1}, "transcript: record 3: longer than Options.MaxLine"},
-		{transcript.RecordError{Err: envelope.ErrSyntax, Offset: 0}, "transcript: record 0: not JSON (byte 0)"},
-		{transcript.RecordError{Err: envelope.ErrInvalidUTF8, Record: 1, Field: "content", Offset: 7}, "transcript: record 1: content: invalid UTF-8 (byte 7)"},
+		{
+			transcript.RecordError{Err: transcript.ErrTooLong, Record: 3, Offset: -1},
+			"transcript: record 3: longer than Options.MaxLine",
+		},
+		{
+			transcript.RecordError{Err: envelope.ErrSyntax, Offset: 0},
+			"transcript: record 0: not JSON (byte 0)",
+		},
+		{
+			transcript.RecordError{
+				Err: envelope.ErrInvalidUTF8, Record: 1, Field: "content", Offset: 7,
+			},
+			"transcript: record 1: content: invalid UTF-8 (byte 7)",
+		},
 	}
 	for _, tt := range tests {
 		assert.EqualError(t, &tt.err, tt.want)
@@ -522,7 +674,9 @@ func TestFilesThatFail(t *testing.T) {
 	t.Run("a part is written, and whose file it is in cannot be said", func(t *testing.T) {
 		log, read := newLog(t, before, transcript.Options{})
 		log.Wrap(func(f transcript.File) transcript.File {
-			return ailing{File: &faulty{File: f, most: 5, err: errFull, truncate: broken}, stat: broken}
+			return ailing{
+				File: &faulty{File: f, most: 5, err: errFull, truncate: broken}, stat: broken,
+			}
 		})
 		err := log.Append(demo[0])
 		for _, want := range []error{errFull, transcript.ErrFragment, broken} {
@@ -565,7 +719,9 @@ func TestConcurrentAppends(t *testing.T) {
 				log = own
 			}
 			for i := range each {
-				m := transcript.Message{Role: strings.Repeat("w", w), Content: strings.Repeat("中\n", i*w*20)}
+				m := transcript.Message{
+					Role: strings.Repeat("w", w), Content: strings.Repeat("中\n", i*w*20),
+				}
 				assert.NoError(t, log.Append(m, json.RawMessage(`{"n":1}`)))
 			}
 		}()
@@ -596,7 +752,9 @@ func TestEveryCodePoint(t *testing.T) {
 			continue
 		}
 		// Eight bytes and more are looked at together.
-		m := transcript.Message{Role: string(c), Content: "abc" + string(c) + "defghijklmn" + string(c)}
+		m := transcript.Message{
+			Role: string(c), Content: "abc" + string(c) + "defghijklmn" + string(c),
+		}
 		got, err := m.MarshalJSON()
 		require.NoError(t, err)
 		line.Reset()
@@ -610,7 +768,8 @@ func TestEveryCodePoint(t *testing.T) {
 			t.Fatalf("U+%04X: %q, want %q", c, got, want)
 		}
 		var back transcript.Message
-		if err := back.UnmarshalJSON(got); err != nil || back.Role != m.Role || back.Content != m.Content {
+		err = back.UnmarshalJSON(got)
+		if err != nil || back.Role != m.Role || back.Content != m.Content {
 			t.Fatalf("U+%04X: %q came back as %q (%v)", c, m, back, err)
 		}
 	}
@@ -668,7 +827,10 @@ func TestAppendAfterTheFileWasCut(t *testing.T) {
 	require.NoError(t, log.Append(short))
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
-	lengths := []int{len(data) - len(`{"role":"a","content":"1"}`+"\n"), len(`{"role":"a","content":"1"}` + "\n")}
+	lengths := []int{
+		len(data) - len(`{"role":"a","content":"1"}`+"\n"),
+		len(`{"role":"a","content":"1"}` + "\n"),
+	}
 	require.NoError(t, os.Truncate(path, int64(lengths[0]-lengths[1])))
 	require.NoError(t, log.Append(short))
 	data, err = os.ReadFile(path)

@@ -266,8 +266,8 @@ func (l *lines) begin() (otherEncoding bool) {
 	return encoded(l.buf[:l.end])
 }
 
-// next returns a line, valid until the next call, and where it begins; of one that is too long, only
-// that. The error is that of r: io.EOF behind the last line.
+// next returns a line, valid until the next call, and where it begins; of one that is too long,
+// only that. The error is that of r: io.EOF behind the last line.
 func (l *lines) next() (line []byte, offset int64, long bool, err error) {
 	offset = l.offset
 	for searched := 0; ; {

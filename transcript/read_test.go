@@ -36,10 +36,16 @@ func TestMaxLine(t *testing.T) {
 				if strings.Contains(end, "{}") {
 					want += fmt.Sprintf("3@%d {}\n", 3+len(long)+strings.Index(end, "{"))
 				}
-				require.Equal(t, want, reading(t, log, transcript.Options{MaxLine: int64(most)}), "%d%+d %q", most, more, end)
+				require.Equal(
+					t, want, reading(t, log, transcript.Options{MaxLine: int64(most)}), "%d%+d %q",
+					most, more, end,
+				)
 			}
 		}
-		requireAgreement(t, "\ufeff"+line(most)+"\n"+line(most+1)+"\n"+line(most+100)+"\n{}\n"+line(most+3), transcript.Options{MaxLine: int64(most)})
+		requireAgreement(
+			t, "\ufeff"+line(most)+"\n"+line(most+1)+"\n"+line(most+100)+"\n{}\n"+line(most+3),
+			transcript.Options{MaxLine: int64(most)},
+		)
 	}
 }
 
@@ -51,7 +57,16 @@ func TestLongLines(t *testing.T) {
 		in, err := transcript.Inspect(strings.NewReader(log), transcript.Options{MaxLine: 1000})
 		require.NoError(t, err)
 		require.Len(t, in.Faults, 1)
-		assert.Equal(t, transcript.Inspection{Records: 2, Faults: []*transcript.Fault{{Line: 2, Offset: 82 + 1000, Kind: transcript.TooLong}}}, in)
+		assert.Equal(
+			t,
+			transcript.Inspection{
+				Records: 2,
+				Faults: []*transcript.Fault{
+					{Line: 2, Offset: 82 + 1000, Kind: transcript.TooLong},
+				},
+			},
+			in,
+		)
 	}
 }
 
@@ -61,15 +76,30 @@ func TestDefaultMaxLine(t *testing.T) {
 		t.Skip("it takes the memory of such a line")
 	}
 	const most = 64 << 20
-	line := func(n int) string { return `{"a":"` + strings.Repeat("x", n-len(`{"a":""}`)) + `"}` + "\n" }
-	in, err := transcript.Inspect(strings.NewReader(line(most)+line(most+1)+"{}"), transcript.Options{})
+	line := func(n int) string {
+		return `{"a":"` + strings.Repeat("x", n-len(`{"a":""}`)) + `"}` + "\n"
+	}
+	in, err := transcript.Inspect(
+		strings.NewReader(line(most)+line(most+1)+"{}"), transcript.Options{},
+	)
 	require.NoError(t, err)
-	assert.Equal(t, transcript.Inspection{Records: 2, Faults: []*transcript.Fault{{Line: 2, Offset: most + 1 + most, Kind: transcript.TooLong}}}, in)
+	assert.Equal(
+		t,
+		transcript.Inspection{
+			Records: 2,
+			Faults: []*transcript.Fault{
+				{Line: 2, Offset: most + 1 + most, Kind: transcript.TooLong},
+			},
+		},
+		in,
+	)
 }
 
 func TestReadErrors(t *testing.T) {
 	broken := func() io.Reader {
-		return io.MultiReader(strings.NewReader("{}\n{\"a\":"), iotest.ErrReader(errors.New("unplugged")))
+		return io.MultiReader(
+			strings.NewReader("{}\n{\"a\":"), iotest.ErrReader(errors.New("unplugged")),
+		)
 	}
 	var got []error
 	for _, err := range transcript.Records(broken(), transcript.Options{}) {
@@ -86,10 +116,15 @@ func TestReadErrors(t *testing.T) {
 	_, err = transcript.Inspect(strings.NewReader("{}"), transcript.Options{MaxLine: -1})
 	var option *envelope.Error
 	require.ErrorAs(t, err, &option)
-	assert.Equal(t, envelope.Error{Err: envelope.ErrOption, Item: -1, Field: "options.MaxLine", Offset: -1}, *option)
+	assert.Equal(
+		t, envelope.Error{Err: envelope.ErrOption, Item: -1, Field: "options.MaxLine", Offset: -1},
+		*option,
+	)
 	_, err = transcript.Repair(fullDisk{}, strings.NewReader("{}"), transcript.Options{})
 	assert.ErrorIs(t, err, errFull)
-	in, err = transcript.Repair(fullDisk{}, strings.NewReader(strings.Repeat("{}\n", 1<<20)), transcript.Options{})
+	in, err = transcript.Repair(
+		fullDisk{}, strings.NewReader(strings.Repeat("{}\n", 1<<20)), transcript.Options{},
+	)
 	assert.ErrorIs(t, err, errFull)
 	assert.Less(t, in.Records, 1<<20, "it does not read on")
 }
@@ -123,9 +158,14 @@ func TestStop(t *testing.T) {
 // and where it does not.
 func TestRecordsAreCopies(t *testing.T) {
 	long := strings.Repeat("x", 100_000)
-	want := []string{`{"a":1}`, `{"b":2}`, `{"long":"` + long + `"}`, `{"c":"` + long + `"}`, `{"d":"` + long + `"}`}
+	want := []string{
+		`{"a":1}`, `{"b":2}`, `{"long":"` + long + `"}`, `{"c":"` + long + `"}`,
+		`{"d":"` + long + `"}`,
+	}
 	var all []transcript.Record
-	for r, err := range transcript.Records(iotest.HalfReader(strings.NewReader(strings.Join(want, "\n"))), transcript.Options{}) {
+	for r, err := range transcript.Records(
+		iotest.HalfReader(strings.NewReader(strings.Join(want, "\n"))), transcript.Options{},
+	) {
 		require.NoError(t, err)
 		all = append(all, r)
 	}
@@ -176,12 +216,28 @@ func TestMessages(t *testing.T) {
 		at   int64 // of the fault, -1 for none
 	}{
 		{`{"role":"user","content":""}`, transcript.Message{Role: "user"}, -1},
-		{`{"id": 9007199254740993 ,"content":"a\u2028b","x":{"role":[ ]},"role":""}`, transcript.Message{Content: "a\u2028b", Extra: []transcript.Member{{"id", json.RawMessage("9007199254740993")}, {"x", json.RawMessage(`{"role":[ ]}`)}}}, -1},
-		{`{"role":"user","content":[ {"type":"text","text":"hi"} ]}`, parts("user", `[ {"type":"text","text":"hi"} ]`), -1},
+		{
+			`{"id": 9007199254740993 ,"content":"a\u2028b","x":{"role":[ ]},"role":""}`,
+			transcript.Message{
+				Content: "a\u2028b",
+				Extra: []transcript.Member{
+					{"id", json.RawMessage("9007199254740993")},
+					{"x", json.RawMessage(`{"role":[ ]}`)},
+				},
+			},
+			-1,
+		},
+		{
+			`{"role":"user","content":[ {"type":"text","text":"hi"} ]}`,
+			parts("user", `[ {"type":"text","text":"hi"} ]`), -1,
+		},
 		{`{"role":"assistant","content":null}`, parts("assistant", "null"), -1},
 		{`{"role":"assistant","content":{"a":1}}`, parts("assistant", `{"a":1}`), -1},
 		{`{"role":"assistant","content":[]}`, parts("assistant", "[]"), -1},
-		{`{"role":"a","tool_calls":[1]}`, parts("a", "null", transcript.Member{"tool_calls", json.RawMessage("[1]")}), -1},
+		{
+			`{"role":"a","tool_calls":[1]}`,
+			parts("a", "null", transcript.Member{"tool_calls", json.RawMessage("[1]")}), -1,
+		},
 		{`{"role":"a","tool_calls":null}`, transcript.Message{}, 0},
 		{`{"role":["a"],"content":null}`, transcript.Message{}, 8},
 		{`{"role":null,"content":"x"}`, transcript.Message{}, 8},
@@ -209,7 +265,11 @@ func TestMessages(t *testing.T) {
 				err = r.Decode(&m)
 				assert.Equal(t, tt.want, m)
 				if tt.at >= 0 {
-					assert.Equal(t, &transcript.Fault{Line: 2, Offset: tt.at + 1, Kind: transcript.NotMessage}, err)
+					assert.Equal(
+						t,
+						&transcript.Fault{Line: 2, Offset: tt.at + 1, Kind: transcript.NotMessage},
+						err,
+					)
 				} else {
 					assert.NoError(t, err)
 				}
@@ -221,10 +281,16 @@ func TestMessages(t *testing.T) {
 			continue
 		}
 		assert.Equal(t, []transcript.Message{next}, got)
-		assert.Equal(t, []error{&transcript.Fault{Line: 2, Offset: tt.at + 1, Kind: transcript.NotMessage}}, faults, tt.line)
+		assert.Equal(
+			t, []error{&transcript.Fault{Line: 2, Offset: tt.at + 1, Kind: transcript.NotMessage}},
+			faults, tt.line,
+		)
 	}
 	var m transcript.Message
-	for _, text := range []string{"null", "[]", `"x"`, `{"role":"\ud83d","content":""}`, `{"role":"a","content":"b","content":"c"}`} {
+	for _, text := range []string{
+		"null", "[]", `"x"`, `{"role":"\ud83d","content":""}`,
+		`{"role":"a","content":"b","content":"c"}`,
+	} {
 		assert.Error(t, json.Unmarshal([]byte(text), &m), text)
 	}
 	assert.Error(t, m.UnmarshalJSON(nil))
@@ -242,7 +308,10 @@ func TestDecode(t *testing.T) {
 		target      any
 		at          int // of the value at fault
 	}{
-		{"a number that no float64 holds", `{"role":"user","content":"secret","n":1e999}`, new(any), 38},
+		{
+			"a number that no float64 holds", `{"role":"user","content":"secret","n":1e999}`,
+			new(any), 38,
+		},
 		{"one of many digits", `{"a":[1,{"b":-9` + strings.Repeat("9", 400) + ` }]}`, new(any), 13},
 		{"a number that no int8 holds", `{"pad":[1,2,"n"],"N" : 300}`, new(target), 23},
 		{"another type", `{"T":{"A":["x","y",7]}}`, new(target), 19},

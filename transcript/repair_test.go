@@ -20,7 +20,10 @@ func TestRecover(t *testing.T) {
 	deep := strings.Repeat(`{"a":`, 10_001) + "1" + strings.Repeat("}", 10_001)
 	tests := []struct{ why, line, want string }{
 		{"two records", `{"a":1}{"b":2}`, `{"a":1} {"b":2}`},
-		{"three, with white space", ` {"a":1} {"b":2}` + "\t" + `{"c":3}`, `{"a":1} {"b":2} {"c":3}`},
+		{
+			"three, with white space", ` {"a":1} {"b":2}` + "\t" + `{"c":3}`,
+			`{"a":1} {"b":2} {"c":3}`,
+		},
 		{"empty ones", `{}{}`, `{} {}`},
 		{"one before NUL bytes", "{\"a\":1}\x00\x00\x00", `{"a":1}`},
 		{"one behind NUL bytes", "\x00\x00{\"a\":1}", `{"a":1}`},
@@ -63,7 +66,10 @@ func TestRecover(t *testing.T) {
 		{"of one with it before a brace", `{"a":"\ud83d{} ","b":` + obey + `}`, ``},
 		{"of one that is too deep", strings.Replace(deep, "1", obey, 1), ``},
 		{"inside a string", `{"a":"` + strings.ReplaceAll(obey, `"`, `\"`) + `"`, ``},
-		{"inside a string, with a wrong byte", `{"a":x"` + strings.ReplaceAll(obey, `"`, `\"`) + `"}`, ``},
+		{
+			"inside a string, with a wrong byte",
+			`{"a":x"` + strings.ReplaceAll(obey, `"`, `\"`) + `"}`, ``,
+		},
 		{"braces of a text", `some {} text`, ``},
 		{"a torn record", `{"a":1`, ``},
 		{"NUL bytes", "\x00\x00", ``},
@@ -87,9 +93,12 @@ func TestRecoverIsLinear(t *testing.T) {
 	of := func(s string) string { return "x" + strings.Repeat(s, size/len(s)) }
 	for _, line := range []string{
 		of("{"), of(`{"`), of(`{"a":`), of(`{"a":{"b":1},`), of(`{"a":1}`), of(`{"a":"x`), of("{ "),
-		of("{\x00"), of("\ufeff"), of(`[{"a":`), of(`{"a":"\ud83d{"`), of("{\"a\":\"\xff{\""), of("{}"),
+		of("{\x00"), of("\ufeff"), of(`[{"a":`), of(`{"a":"\ud83d{"`), of("{\"a\":\"\xff{\""),
+		of("{}"),
 		of(`{"a":1,"a":2}`), of(`"`), of(strings.Repeat(`{"a":`, 10_001)), of("{\t\"a\" "),
-		"{\"a\":\"x" + strings.Repeat(" ", size) + "\"b", of(`{"a` + strings.Repeat(" ", 1000) + `"`),
+		"{\"a\":\"x" + strings.Repeat(" ", size) + "\"b", of(
+			`{"a` + strings.Repeat(" ", 1000) + `"`,
+		),
 	} {
 		begun := time.Now()
 		_, err := transcript.Inspect(strings.NewReader(line), transcript.Options{})
@@ -133,7 +142,9 @@ func requireAgreement(tb testing.TB, log string, o transcript.Options) transcrip
 		}
 		repaired.Write(append(r.JSON, '\n'))
 		require.Equal(tb, string(r.JSON), log[r.Offset:int(r.Offset)+len(r.JSON)])
-		require.LessOrEqual(tb, last.Offset+int64(len(last.JSON)), r.Offset, "none overlaps another")
+		require.LessOrEqual(
+			tb, last.Offset+int64(len(last.JSON)), r.Offset, "none overlaps another",
+		)
 		if last = r; faults > 0 && want.Faults[faults-1].Line == r.Line {
 			want.Recovered++
 			continue

@@ -162,11 +162,17 @@ func TestDemonstration(t *testing.T) {
 	tags := readTags(writeTags(demo))
 	assert.Equal(t, "user assistant tool user user", rolesOf(tags))
 	assert.Equal(t, []string{"<user>", "</end>", "--- tool ---", "最后一段配置"}, lostLines(demo, tags))
-	assert.Equal(t, transcript.Comparison{Want: 4, Got: 5, Role: 4, Content: 2}, transcript.Compare(demo, tags))
+	assert.Equal(
+		t, transcript.Comparison{Want: 4, Got: 5, Role: 4, Content: 2},
+		transcript.Compare(demo, tags),
+	)
 
 	dashes := readDashes(writeWith("--- %s ---")(demo))
 	assert.Equal(t, "assistant tool tool user", rolesOf(dashes))
-	assert.Equal(t, transcript.Comparison{Want: 4, Got: 4, Role: 0, Content: 0}, transcript.Compare(demo, dashes), "the right number, and nothing else")
+	assert.Equal(
+		t, transcript.Comparison{Want: 4, Got: 4, Role: 0, Content: 0},
+		transcript.Compare(demo, dashes), "the right number, and nothing else",
+	)
 
 	path := filepath.Join(t.TempDir(), "log.jsonl")
 	log, err := transcript.Open(path, transcript.Options{})
@@ -208,7 +214,10 @@ func Example_demonstration() {
 	for _, f := range forms {
 		got := f.read(f.write(demo))
 		c := transcript.Compare(demo, got)
-		fmt.Printf("%-17s %d of %d    %-31s %-13s %s\n", f.name, c.Got, c.Want, rolesOf(got), first(c.Role), first(c.Content))
+		fmt.Printf(
+			"%-17s %d of %d    %-31s %-13s %s\n", f.name, c.Got, c.Want, rolesOf(got),
+			first(c.Role), first(c.Content),
+		)
 	}
 	fmt.Println()
 	fmt.Println("Three messages, the content of the second with a line that is:")
@@ -220,7 +229,10 @@ func Example_demonstration() {
 	for _, f := range forms {
 		row := fmt.Sprintf("%-17s", f.name)
 		for _, d := range delimiters {
-			want := []transcript.Message{{Role: "user", Content: "a"}, {Role: "tool", Content: "b\n" + d + "\nc"}, {Role: "user", Content: "d"}}
+			want := []transcript.Message{
+				{Role: "user", Content: "a"}, {Role: "tool", Content: "b\n" + d + "\nc"},
+				{Role: "user", Content: "d"},
+			}
 			c := transcript.Compare(want, f.read(f.write(want)))
 			became := "the same"
 			if !c.OK() {
@@ -258,7 +270,11 @@ func TestDocumentationHasTheTable(t *testing.T) {
 	output, _, _ = bytes.Cut(output, []byte("}\n"))
 	var table strings.Builder
 	for line := range strings.SplitSeq(strings.TrimSuffix(string(output), "\n"), "\n") {
-		table.WriteString(strings.TrimRight("//	"+strings.TrimPrefix(strings.TrimPrefix(line, "	//"), " "), "\t") + "\n")
+		table.WriteString(
+			strings.TrimRight(
+				"//	"+strings.TrimPrefix(strings.TrimPrefix(line, "	//"), " "), "\t",
+			) + "\n",
+		)
 	}
 	assert.Contains(t, string(source), table.String())
 }
@@ -272,7 +288,9 @@ func TestUnmarshalLeavesTheReceiver(t *testing.T) {
 }
 
 func TestCompare(t *testing.T) {
-	a, b, c := transcript.Message{Role: "user", Content: "a"}, transcript.Message{Role: "user", Content: "b"}, transcript.Message{Role: "tool", Content: "a"}
+	a := transcript.Message{Role: "user", Content: "a"}
+	b := transcript.Message{Role: "user", Content: "b"}
+	c := transcript.Message{Role: "tool", Content: "a"}
 	list := func(m ...transcript.Message) []transcript.Message { return m }
 	tests := []struct {
 		why       string
@@ -286,27 +304,70 @@ func TestCompare(t *testing.T) {
 		{"both, apart", list(a, a, a), list(b, c, a), transcript.Comparison{3, 3, 1, 0}},
 		{"one less", list(a, b), list(a), transcript.Comparison{2, 1, 1, 1}},
 		{"one more", list(a), list(a, b), transcript.Comparison{1, 2, 1, 1}},
-		{"parts", list(parts("a", `[1]`)), list(parts("a", `[1]`)), transcript.Comparison{1, 1, -1, -1}},
-		{"other parts", list(a, parts("a", `[1]`)), list(a, parts("a", `[2]`)), transcript.Comparison{2, 2, -1, 1}},
-		{"parts in another spelling", list(parts("a", `[ {"t":"\u2028<","n":[true,null,{}]}]`)), list(parts("a", "[{\"t\":\"\u2028\\u003c\",\"n\":[true,null,{}]}]")), transcript.Comparison{1, 1, -1, -1}},
-		{"numbers by their text", list(parts("a", `[1.0]`)), list(parts("a", `[1]`)), transcript.Comparison{1, 1, -1, 0}},
-		{"large numbers", list(parts("a", `[9007199254740993]`)), list(parts("a", `[9007199254740992]`)), transcript.Comparison{1, 1, -1, 0}},
-		{"another order", list(parts("a", `{"a":1,"b":2}`)), list(parts("a", `{"b":2,"a":1}`)), transcript.Comparison{1, 1, -1, 0}},
-		{"parts of another length", list(parts("a", `[1]`)), list(parts("a", `[1,2]`)), transcript.Comparison{1, 1, -1, 0}},
-		{"a name for a string", list(parts("a", `{"a":"b"}`)), list(parts("a", `["a","b"]`)), transcript.Comparison{1, 1, -1, 0}},
-		{"null and nothing", list(parts("a", `null`)), list(parts("a", ``)), transcript.Comparison{1, 1, -1, 0}},
-		{"a string and its block", list(a), list(parts("user", `[{"type":"text","text":"a"}]`)), transcript.Comparison{1, 1, -1, 0}},
-		{"parts that are no JSON differ, unless they are the same", list(parts("a", "[\"\xff\"]"), parts("a", `[`)), list(parts("a", "[\"\xfe\"]"), parts("a", `[`)), transcript.Comparison{2, 2, -1, 0}},
-		{"extra members are not compared", list(a), list(transcript.Message{Role: "user", Content: "a", Extra: []transcript.Member{{}}}), transcript.Comparison{1, 1, -1, -1}},
+		{
+			"parts", list(parts("a", `[1]`)), list(parts("a", `[1]`)),
+			transcript.Comparison{1, 1, -1, -1},
+		},
+		{
+			"other parts", list(a, parts("a", `[1]`)), list(a, parts("a", `[2]`)),
+			transcript.Comparison{2, 2, -1, 1},
+		},
+		{
+			"parts in another spelling", list(parts("a", `[ {"t":"\u2028<","n":[true,null,{}]}]`)),
+			list(parts("a", "[{\"t\":\"\u2028\\u003c\",\"n\":[true,null,{}]}]")),
+			transcript.Comparison{1, 1, -1, -1},
+		},
+		{
+			"numbers by their text", list(parts("a", `[1.0]`)), list(parts("a", `[1]`)),
+			transcript.Comparison{1, 1, -1, 0},
+		},
+		{
+			"large numbers", list(parts("a", `[9007199254740993]`)),
+			list(parts("a", `[9007199254740992]`)), transcript.Comparison{1, 1, -1, 0},
+		},
+		{
+			"another order", list(parts("a", `{"a":1,"b":2}`)), list(parts("a", `{"b":2,"a":1}`)),
+			transcript.Comparison{1, 1, -1, 0},
+		},
+		{
+			"parts of another length", list(parts("a", `[1]`)), list(parts("a", `[1,2]`)),
+			transcript.Comparison{1, 1, -1, 0},
+		},
+		{
+			"a name for a string", list(parts("a", `{"a":"b"}`)), list(parts("a", `["a","b"]`)),
+			transcript.Comparison{1, 1, -1, 0},
+		},
+		{
+			"null and nothing", list(parts("a", `null`)), list(parts("a", ``)),
+			transcript.Comparison{1, 1, -1, 0},
+		},
+		{
+			"a string and its block", list(a), list(parts("user", `[{"type":"text","text":"a"}]`)),
+			transcript.Comparison{1, 1, -1, 0},
+		},
+		{
+			"parts that are no JSON differ, unless they are the same",
+			list(parts("a", "[\"\xff\"]"), parts("a", `[`)),
+			list(parts("a", "[\"\xfe\"]"), parts("a", `[`)), transcript.Comparison{2, 2, -1, 0},
+		},
+		{
+			"extra members are not compared", list(a),
+			list(transcript.Message{Role: "user", Content: "a", Extra: []transcript.Member{{}}}),
+			transcript.Comparison{1, 1, -1, -1},
+		},
 	}
 	for _, tt := range tests {
 		assert.Equal(t, tt.c, transcript.Compare(tt.want, tt.got), tt.why)
-		assert.Equal(t, tt.c.Want == tt.c.Got && tt.c.Role == -1 && tt.c.Content == -1, tt.c.OK(), tt.why)
+		assert.Equal(
+			t, tt.c.Want == tt.c.Got && tt.c.Role == -1 && tt.c.Content == -1, tt.c.OK(), tt.why,
+		)
 	}
 	got, err := transcript.RoundTrip(demo)
 	require.NoError(t, err)
 	assert.Equal(t, transcript.Comparison{4, 4, -1, -1}, got)
-	got, err = transcript.RoundTrip(list(parts("user", "[\n{\"text\":\"\u2028\"}]"), parts("assistant", "null")))
+	got, err = transcript.RoundTrip(
+		list(parts("user", "[\n{\"text\":\"\u2028\"}]"), parts("assistant", "null")),
+	)
 	require.NoError(t, err)
 	assert.Equal(t, transcript.Comparison{2, 2, -1, -1}, got)
 	_, err = transcript.RoundTrip(list(transcript.Message{Role: "\xff"}))

@@ -104,8 +104,8 @@ func checkTranscript(args []string, s streams) (int, error) {
 	return done, nil
 }
 
-// logError is an error of package transcript, without the name of the command that is printed before
-// it.
+// logError is an error of package transcript, without the name of the command that is printed
+// before it.
 func logError(err error) error {
 	return printable(errors.New(strings.TrimPrefix(err.Error(), "transcript: ")))
 }

@@ -13,7 +13,10 @@ import (
 // Where reading takes more than a second, a line says how far it is, and is gone in the end.
 func TestTranscriptProgress(t *testing.T) {
 	var e bytes.Buffer
-	in := &logInput{ReadCloser: nopCloser{strings.NewReader(strings.Repeat("x", 3<<20))}, size: 5 << 20, started: time.Now(), to: &e}
+	in := &logInput{
+		ReadCloser: nopCloser{strings.NewReader(strings.Repeat("x", 3<<20))}, size: 5 << 20,
+		started: time.Now(), to: &e,
+	}
 	p := make([]byte, 1<<20)
 	_, err := in.Read(p)
 	require.NoError(t, err)

@@ -16,9 +16,9 @@ import (
 //
 //   - OpenAI chat: the tool_calls of a message, and messages of the role tool with a tool_call_id.
 //     The results come right behind the message.
-//   - Anthropic: blocks of a content whose type ends in tool_use, with an id, and blocks whose type
-//     ends in tool_result, with a tool_use_id. The results come before the next turn of the assistant;
-//     messages of one role in a row are one turn.
+//   - Anthropic: blocks of a content whose type ends in tool_use, with an id, and blocks whose
+//     type ends in tool_result, with a tool_use_id. The results come before the next turn of the
+//     assistant; messages of one role in a row are one turn.
 //   - OpenAI responses: records of their own without a role, with a call_id. The results come
 //     anywhere behind their call.
 type conversation struct {

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// check -messages names records that are no messages, and calls and results without their other half,
-// in the forms of the vendors' APIs.
+// check -messages names records that are no messages, and calls and results without their other
+// half, in the forms of the vendors' APIs.
 func TestTranscriptMessages(t *testing.T) {
 	const (
 		user      = `{"role":"user","content":"q"}`
@@ -19,11 +19,15 @@ func TestTranscriptMessages(t *testing.T) {
 	calls := func(ids ...string) string {
 		var list []string
 		for _, id := range ids {
-			list = append(list, `{"id":"`+id+`","type":"function","function":{"name":"f","arguments":"{}"}}`)
+			list = append(
+				list, `{"id":"`+id+`","type":"function","function":{"name":"f","arguments":"{}"}}`,
+			)
 		}
 		return `{"role":"assistant","content":null,"tool_calls":[` + strings.Join(list, ",") + `]}`
 	}
-	tool := func(id string) string { return `{"role":"tool","tool_call_id":"` + id + `","content":"r"}` }
+	tool := func(id string) string {
+		return `{"role":"tool","tool_call_id":"` + id + `","content":"r"}`
+	}
 	use := func(ids ...string) string {
 		list := []string{`{"type":"text","text":"t"}`}
 		for _, id := range ids {
@@ -42,38 +46,135 @@ func TestTranscriptMessages(t *testing.T) {
 	tests := []struct {
 		why  string
 		log  []string
-		want string // each with its line, kind, and what stands in the line where it is; @ is a comma
+		want string // line, kind, and what stands in the line where it is; @ is a comma
 	}{
 		{"text alone", []string{user, assistant}, ""},
-		{"no messages", []string{`{"sum":1}`, `{"role":1,"content":""}`, `{"type":"message"}`, `{"role":"user"}`}, `1 not-message {,2 not-message 1,3 not-message {,4 not-message {`},
+		{
+			"no messages",
+			[]string{
+				`{"sum":1}`, `{"role":1,"content":""}`, `{"type":"message"}`, `{"role":"user"}`,
+			},
+			`1 not-message {,2 not-message 1,3 not-message {,4 not-message {`,
+		},
 
 		{"chat", []string{user, calls("a", "b"), tool("b"), tool("a"), assistant}, ""},
-		{"chat: a missing content beside calls", []string{`{"role":"assistant","tool_calls":[{"id":"a"}]}`, tool("a")}, ""},
-		{"chat: one result is missing", []string{calls("a", "b"), tool("b"), assistant}, `1 call-without-result {"id":"a"`},
-		{"chat: it comes too late", []string{calls("a"), user, tool("a")}, `1 call-without-result {"id":"a",3 result-without-call {`},
-		{"chat: at the end", []string{user, calls("a", "b")}, `2 call-without-result {"id":"a",2 call-without-result {"id":"b"`},
-		{"chat: a result of nothing", []string{user, tool("a"), assistant}, `2 result-without-call {`},
-		{"chat: a result twice", []string{calls("a"), tool("a"), tool("a")}, `3 result-without-call {`},
-		{"chat: a call twice", []string{calls("a", "a"), tool("a")}, `1 call-without-result {"id":"a"`},
+		{
+			"chat: a missing content beside calls",
+			[]string{`{"role":"assistant","tool_calls":[{"id":"a"}]}`, tool("a")}, "",
+		},
+		{
+			"chat: one result is missing", []string{calls("a", "b"), tool("b"), assistant},
+			`1 call-without-result {"id":"a"`,
+		},
+		{
+			"chat: it comes too late", []string{calls("a"), user, tool("a")},
+			`1 call-without-result {"id":"a",3 result-without-call {`,
+		},
+		{
+			"chat: at the end", []string{user, calls("a", "b")},
+			`2 call-without-result {"id":"a",2 call-without-result {"id":"b"`,
+		},
+		{
+			"chat: a result of nothing", []string{user, tool("a"), assistant},
+			`2 result-without-call {`,
+		},
+		{
+			"chat: a result twice", []string{calls("a"), tool("a"), tool("a")},
+			`3 result-without-call {`,
+		},
+		{
+			"chat: a call twice", []string{calls("a", "a"), tool("a")},
+			`1 call-without-result {"id":"a"`,
+		},
 		{"chat: an id spelt otherwise", []string{calls(`\u0061`), tool("a")}, ""},
-		{"chat: no list of calls", []string{`{"role":"assistant","content":"x","tool_calls":null}`, `{"role":"assistant","content":"x","tool_calls":[7,{"id":7},{}]}`}, ""},
+		{
+			"chat: no list of calls",
+			[]string{
+				`{"role":"assistant","content":"x","tool_calls":null}`,
+				`{"role":"assistant","content":"x","tool_calls":[7,{"id":7},{}]}`,
+			},
+			"",
+		},
 
 		{"blocks", []string{user, use("a", "b"), results("a", "b"), assistant}, ""},
-		{"blocks: one turn in two messages", []string{use("a"), use("b"), results("b"), results("a"), assistant}, ""},
-		{"blocks: one result is missing", []string{use("a", "b"), results("a"), user, assistant}, `1 call-without-result {"type":"tool_use"@"id":"b"`},
-		{"blocks: it comes too late", []string{use("a"), user, assistant, results("a")}, `1 call-without-result {"type":"tool_use",4 result-without-call {"type"`},
+		{
+			"blocks: one turn in two messages",
+			[]string{use("a"), use("b"), results("b"), results("a"), assistant}, "",
+		},
+		{
+			"blocks: one result is missing",
+			[]string{use("a", "b"), results("a"), user, assistant},
+			`1 call-without-result {"type":"tool_use"@"id":"b"`,
+		},
+		{
+			"blocks: it comes too late", []string{use("a"), user, assistant, results("a")},
+			`1 call-without-result {"type":"tool_use",4 result-without-call {"type"`,
+		},
 		{"blocks: at the end", []string{use("a")}, `1 call-without-result {"type":"tool_use"`},
 		{"blocks: a result of nothing", []string{results("a")}, `1 result-without-call {"type"`},
-		{"blocks: a tool that the vendor runs", []string{`{"role":"assistant","content":[{"type":"server_tool_use","id":"s"},{"type":"web_search_tool_result","tool_use_id":"s"}]}`}, ""},
-		{"blocks: and one of its without a result", []string{`{"role":"assistant","content":[{"type":"server_tool_use","id":"s"}]}`, user, assistant}, `1 call-without-result {"type"`},
-		{"blocks: other contents", []string{`{"role":"user","content":[7,"x",{"type":7},{"type":"tool_use"},{"type":"image","id":"i"}]}`}, ""},
-		{"a call of one form and a result of another", []string{calls("a"), results("a")}, `1 call-without-result {"id":"a",2 result-without-call {"type"`},
+		{
+			"blocks: a tool that the vendor runs",
+			[]string{
+				`{"role":"assistant","content":[{"type":"server_tool_use","id":"s"},` +
+					`{"type":"web_search_tool_result","tool_use_id":"s"}]}`,
+			},
+			"",
+		},
+		{
+			"blocks: and one of its without a result",
+			[]string{
+				`{"role":"assistant","content":[{"type":"server_tool_use","id":"s"}]}`, user,
+				assistant,
+			},
+			`1 call-without-result {"type"`,
+		},
+		{
+			"blocks: other contents",
+			[]string{
+				`{"role":"user","content":[7,"x",{"type":7},{"type":"tool_use"},` +
+					`{"type":"image","id":"i"}]}`,
+			},
+			"",
+		},
+		{
+			"a call of one form and a result of another", []string{calls("a"), results("a")},
+			`1 call-without-result {"id":"a",2 result-without-call {"type"`,
+		},
 
-		{"items", []string{user, item("reasoning", "x"), item("function_call", "a"), `{"type":"reasoning","summary":[]}`, item("function_call", "b"), item("function_call_output", "b"), item("function_call_output", "a"), assistant}, ""},
-		{"items: other tools", []string{item("custom_tool_call", "a"), item("custom_tool_call_output", "a"), item("computer_call", "b"), item("computer_call_output", "b"), `{"type":"web_search_call","id":"w"}`, `{"type":"tool_search_call","call_id":null}`, `{"type":"local_shell_call","id":"l","call_id":"m"}`, `{"type":"local_shell_call_output","id":"l"}`}, ""},
-		{"items: a result is missing", []string{item("function_call", "a"), user, assistant}, `1 call-without-result {`},
-		{"items: a result before its call", []string{item("function_call_output", "a"), item("function_call", "a")}, `1 result-without-call {,2 call-without-result {`},
-		{"faults of lines come in their place", []string{"x", results("a"), "[1]"}, `1 not-object x,2 result-without-call {"type",3 not-object [`},
+		{
+			"items",
+			[]string{
+				user, item("reasoning", "x"), item("function_call", "a"),
+				`{"type":"reasoning","summary":[]}`, item("function_call", "b"),
+				item("function_call_output", "b"), item("function_call_output", "a"), assistant,
+			},
+			"",
+		},
+		{
+			"items: other tools",
+			[]string{
+				item("custom_tool_call", "a"), item("custom_tool_call_output", "a"),
+				item("computer_call", "b"), item("computer_call_output", "b"),
+				`{"type":"web_search_call","id":"w"}`,
+				`{"type":"tool_search_call","call_id":null}`,
+				`{"type":"local_shell_call","id":"l","call_id":"m"}`,
+				`{"type":"local_shell_call_output","id":"l"}`,
+			},
+			"",
+		},
+		{
+			"items: a result is missing", []string{item("function_call", "a"), user, assistant},
+			`1 call-without-result {`,
+		},
+		{
+			"items: a result before its call",
+			[]string{item("function_call_output", "a"), item("function_call", "a")},
+			`1 result-without-call {,2 call-without-result {`,
+		},
+		{
+			"faults of lines come in their place", []string{"x", results("a"), "[1]"},
+			`1 not-object x,2 result-without-call {"type",3 not-object [`,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.why, func(t *testing.T) {
@@ -99,10 +200,20 @@ func TestTranscriptMessages(t *testing.T) {
 			assert.Empty(t, stderr)
 			last := strings.LastIndexByte(strings.TrimSuffix(out, "\n"), '\n') + 1
 			assert.Equal(t, want, out[:last])
-			assert.Regexp(t, fmt.Sprintf("^[0-9]+ records, [0-9]+ messages, %d faults\n$", faults), out[last:])
+			assert.Regexp(
+				t, fmt.Sprintf("^[0-9]+ records, [0-9]+ messages, %d faults\n$", faults),
+				out[last:],
+			)
 		})
 	}
-	status, out, _ := call(user+"\n"+item("function_call", "a"), "transcript", "check", "-messages", "-json")
+	status, out, _ := call(
+		user+"\n"+item("function_call", "a"), "transcript", "check", "-messages", "-json",
+	)
 	assert.Equal(t, refused, status)
-	assert.Equal(t, `{"faults":[{"line":2,"offset":30,"kind":"call-without-result"}],"records":2,"messages":1}`+"\n", out)
+	assert.Equal(
+		t,
+		`{"faults":[{"line":2,"offset":30,"kind":"call-without-result"}],"records":2,`+
+			`"messages":1}`+"\n",
+		out,
+	)
 }

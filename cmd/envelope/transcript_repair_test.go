@@ -49,7 +49,9 @@ func TestTranscriptRepair(t *testing.T) {
 	// What cannot be read to its end leaves nothing.
 	half := filepath.Join(dir, "half")
 	var e bytes.Buffer
-	status = run([]string{"transcript", "repair", "-o", half}, streams{failingReader{}, fullDisk{}, &e})
+	status = run(
+		[]string{"transcript", "repair", "-o", half}, streams{failingReader{}, fullDisk{}, &e},
+	)
 	assert.Equal(t, failed, status)
 	assert.Contains(t, e.String(), "broken pipe")
 	status, _, _ = call(goodLog, "transcript", "repair", "-o", filepath.Join(dir, "no", "such"))
@@ -82,7 +84,8 @@ func TestTranscriptRepairTold(t *testing.T) {
 		require.NoError(t, command.Start())
 		_, err = in.Write([]byte(goodLog))
 		require.NoError(t, err)
-		require.Eventually(t, func() bool { return len(left()) == 1 }, 10*time.Second, time.Millisecond)
+		begun := func() bool { return len(left()) == 1 }
+		require.Eventually(t, begun, 10*time.Second, time.Millisecond)
 		time.Sleep(50 * time.Millisecond) // from the file to the handler
 		require.NoError(t, command.Process.Signal(told))
 		require.Error(t, command.Wait(), "%v", told)
@@ -102,7 +105,10 @@ func TestTranscriptRepairToStandardOutput(t *testing.T) {
 	status, out, stderr := call(goodLog, "transcript", "repair", "-o", "-")
 	assert.Equal(t, failed, status)
 	assert.Empty(t, out)
-	assert.Equal(t, "envelope: transcript: -o takes a file: standard output is for what was left out\n", stderr)
+	assert.Equal(
+		t, "envelope: transcript: -o takes a file: standard output is for what was left out\n",
+		stderr,
+	)
 	left, err := os.ReadDir(".")
 	require.NoError(t, err)
 	assert.Empty(t, left)
@@ -113,14 +119,17 @@ func TestTranscriptRepairOfNothing(t *testing.T) {
 	dir := t.TempDir()
 	out := filepath.Join(dir, "out")
 	for log, faults := range map[string]string{
-		"x\n":            "line 1: not-object (byte 0)\n",
-		"\n\n":           "",
-		"\xff\xfe{\x00}": "line 1: encoding (byte 0): not UTF-8 text but UTF-16, UTF-32 or compressed: convert or decompress it first\n",
+		"x\n":  "line 1: not-object (byte 0)\n",
+		"\n\n": "",
+		"\xff\xfe{\x00}": "line 1: encoding (byte 0): not UTF-8 text but UTF-16, UTF-32 " +
+			"or compressed: convert or decompress it first\n",
 	} {
 		status, report, stderr := call(log, "transcript", "repair", "-o", out)
 		assert.Equal(t, failed, status)
 		assert.Equal(t, faults, report)
-		assert.Equal(t, "envelope: transcript: no whole record in an input that is not empty\n", stderr)
+		assert.Equal(
+			t, "envelope: transcript: no whole record in an input that is not empty\n", stderr,
+		)
 		left, err := os.ReadDir(dir)
 		require.NoError(t, err)
 		assert.Empty(t, left)
@@ -143,8 +152,8 @@ func TestTranscriptRepairWithoutReport(t *testing.T) {
 	assert.Empty(t, left)
 }
 
-// Two repairs race for one name, sixty times: one wins, the other says that the file exists, and what
-// is there is whole. A third program that puts its file there first keeps it.
+// Two repairs race for one name, sixty times: one wins, the other says that the file exists, and
+// what is there is whole. A third program that puts its file there first keeps it.
 func TestTranscriptRepairsThatRace(t *testing.T) {
 	dir := t.TempDir()
 	logs := make([]string, 3)
@@ -206,8 +215,8 @@ func TestPublishWithoutLinks(t *testing.T) {
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// A repair that is killed, at any moment, leaves either the whole file or none, and beside it at most
-// one whose name is none of a log.
+// A repair that is killed, at any moment, leaves either the whole file or none, and beside it at
+// most one whose name is none of a log.
 func TestTranscriptRepairKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts processes")

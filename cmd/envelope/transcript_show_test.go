@@ -20,12 +20,26 @@ func TestTranscriptShowParts(t *testing.T) {
 	tests := []struct{ why, content, want string }{
 		{"null", `null`, "- null, 4 bytes\n"},
 		{"no blocks", `[]`, ""},
-		{"blocks of text", `[{"type":"text","text":"a\n# 1 b"},{"text":"c","type":"input_text"},{"type":"output_text","text":""}]`, "|     a\n|     # 1 b\n|     c\n|     \n"},
+		{
+			"blocks of text",
+			`[{"type":"text","text":"a\n# 1 b"},{"text":"c","type":"input_text"},` +
+				`{"type":"output_text","text":""}]`,
+			"|     a\n|     # 1 b\n|     c\n|     \n",
+		},
 		{"strings", `["a",""]`, "|     a\n|     \n"},
-		{"other blocks", `[{"type":"image","source":{"data":"AAAA"}}, {"type":"tool_result","text":"x"},{"type":"text"},{"type":"text","text":7}]`,
-			"- \"image\", 41 bytes\n- \"tool_result\", 33 bytes\n- \"text\", 15 bytes\n- \"text\", 24 bytes\n"},
-		{"a hostile type", `[{"type":"x\n# 1\u202e"},{"type":["text"]}]`, "- \"x\\n# 1\\u202e\", 23 bytes\n- object, 17 bytes\n"},
-		{"other values", `[1,-2.5,true,false,null,[{"type":"text","text":"x"}]]`, "- number, 1 bytes\n- number, 4 bytes\n- boolean, 4 bytes\n- boolean, 5 bytes\n- null, 4 bytes\n- array, 28 bytes\n"},
+		{"other blocks", `[{"type":"image","source":{"data":"AAAA"}}, ` +
+			`{"type":"tool_result","text":"x"},{"type":"text"},{"type":"text","text":7}]`,
+			"- \"image\", 41 bytes\n- \"tool_result\", 33 bytes\n" +
+				"- \"text\", 15 bytes\n- \"text\", 24 bytes\n"},
+		{
+			"a hostile type", `[{"type":"x\n# 1\u202e"},{"type":["text"]}]`,
+			"- \"x\\n# 1\\u202e\", 23 bytes\n- object, 17 bytes\n",
+		},
+		{
+			"other values", `[1,-2.5,true,false,null,[{"type":"text","text":"x"}]]`,
+			"- number, 1 bytes\n- number, 4 bytes\n- boolean, 4 bytes\n- boolean, 5 " +
+				"bytes\n- null, 4 bytes\n- array, 28 bytes\n",
+		},
 		{"an object", `{"type":"text","text":"x"}`, "|     x\n"},
 	}
 	for _, tt := range tests {
@@ -40,9 +54,10 @@ func TestTranscriptShowParts(t *testing.T) {
 // show and check say the same of a log.
 func TestTranscriptShowAndCheckAgree(t *testing.T) {
 	for _, log := range []string{
-		"", goodLog, badLog, "{}\n", `{"sum":1}`, `{"role":"a","content":null}`, "x", "\x00", "{}{}", "\xff\xfe{\x00",
-		`{"role":"a","content":"x","n":1e999}`, `{"role":"a","content":[{"a":1,"a":2}]}`, "\ufeff{}", "{}\n\ufeff{}",
-		`{"role":"a","content":"x","n":` + strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000) + "}",
+		"", goodLog, badLog, "{}\n", `{"sum":1}`, `{"role":"a","content":null}`, "x", "\x00",
+		"{}{}", "\xff\xfe{\x00", `{"role":"a","content":"x","n":1e999}`,
+		`{"role":"a","content":[{"a":1,"a":2}]}`, "\ufeff{}", "{}\n\ufeff{}",
+		`{"n":` + strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000) + "}",
 	} {
 		check, _, _ := call(log, "transcript", "check")
 		show, _, stderr := call(log, "transcript", "show")

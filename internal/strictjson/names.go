@@ -8,9 +8,9 @@ import (
 )
 
 // nameSet holds the member names of one open object. While they are few it is a stretch of the
-// scanner's stack of names. From there on it is a hash table, so that an object of very many members
-// is not read in quadratic time, and one of places in the data and not of copies, so that it takes
-// not much more memory than the object.
+// scanner's stack of names. From there on it is a hash table, so that an object of very many
+// members is not read in quadratic time, and one of places in the data and not of copies, so that
+// it takes not much more memory than the object.
 type nameSet struct {
 	s     *Scanner
 	base  int
