@@ -218,7 +218,7 @@ func (l *Log) write(data []byte) error {
 func (l *Log) lastLine() (size int64, ended bool, err error) {
 	// As a rule nobody has written in between: then one byte is there, and no second.
 	if l.end > 0 {
-		if n, _ := l.file.ReadAt(l.tail[:], l.end-1); n == 1 {
+		if readOnce(l.file, l.tail[:], l.end-1) == 1 {
 			return l.end, l.tail[0] == '\n', nil
 		}
 	}
