@@ -167,7 +167,7 @@ func TestMemoryIsBoundByTheLongestLine(t *testing.T) {
 // A line of very many names takes memory of the order of the line.
 func TestMemoryOfManyNames(t *testing.T) {
 	size := 64<<20 - 16
-	if testing.Short() {
+	if testing.Short() || slow {
 		size = 4 << 20
 	}
 	line := manyNames(size)
@@ -193,6 +193,9 @@ func TestMemoryOfManyNames(t *testing.T) {
 		assert.Less(t, grown, 4*int64(len(line))+8<<20, name)
 	}
 }
+
+// slow says that a race detector watches, with which the largest inputs take minutes.
+var slow bool
 
 // manyNames is an object of about size bytes whose members are as short as they can be told
 // apart.

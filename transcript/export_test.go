@@ -1,6 +1,9 @@
 package transcript
 
-import "os"
+import (
+	"os"
+	"time"
+)
 
 // File is what a Log needs of a file.
 type File = file
@@ -16,3 +19,6 @@ func (l *Log) WrapLock(wrap func(Locker) Locker) { l.lock = wrap(l.lock) }
 
 // Locker is what a Log needs of a lock.
 type Locker = locker
+
+// LockTimeout is how long an append waits for the lock.
+func LockTimeout(o Options) time.Duration { return o.lockTimeout() }

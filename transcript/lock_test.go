@@ -12,12 +12,6 @@ import (
 	"github.com/untrusted-context/envelope/transcript"
 )
 
-// held is a lock that another program holds.
-type held struct{ transcript.Locker }
-
-func (held) TryLock() (bool, error)  { return false, nil }
-func (held) TryRLock() (bool, error) { return false, nil }
-
 // Another program holds the lock and is stopped. Appends of several goroutines end after the
 // time that was asked for, and Close does not wait at all.
 func TestLockedByAnother(t *testing.T) {
@@ -66,16 +60,12 @@ func TestLockedByAnother(t *testing.T) {
 }
 
 // Without an option an append waits ten seconds.
-func TestDefaultLockTimeout(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it waits ten seconds")
+func TestLockTimeout(t *testing.T) {
+	for want, o := range map[time.Duration]transcript.Options{
+		10 * time.Second: {},
+		time.Nanosecond:  {LockTimeout: 1},
+		-1:               {LockTimeout: -1},
+	} {
+		assert.Equal(t, want, transcript.LockTimeout(o))
 	}
-	t.Parallel()
-	log, read := newLog(t, "", transcript.Options{})
-	log.WrapLock(func(own transcript.Locker) transcript.Locker { return held{own} })
-	begun := time.Now()
-	assert.ErrorIs(t, log.Append(demo[0]), transcript.ErrLocked)
-	took := time.Since(begun)
-	assert.True(t, 10*time.Second <= took && took < 15*time.Second, took)
-	assert.Empty(t, read())
 }
