@@ -104,10 +104,10 @@ type JSON struct {
 	// be delivered but something was left out, the text is not empty then but has no items, as long
 	// as that fits. MaxBytes counts the number as if all items but one were left out.
 	Omitted bool
-	// Checksum ends the line with the CRC-32C (RFC 3720, appendix B.4) of its bytes before the comma
-	// in front of it, as eight lower-case hexadecimal digits. It is for hosts that cut a long text in
-	// the middle and join the ends, which may leave a well-formed envelope that nobody rendered. It
-	// is no signature: whoever writes a text can write its checksum.
+	// Checksum ends the line with the CRC-32C (RFC 3720, appendix B.4) of its bytes before the
+	// comma in front of it, as eight lower-case hexadecimal digits. It is for hosts that cut a
+	// long text in the middle and join the ends, which may leave a well-formed envelope that
+	// nobody rendered. It is no signature: whoever writes a text can write its checksum.
 	Checksum bool
 }
 
@@ -272,9 +272,10 @@ func (w *jsonWriter) closingBytes(items int) int {
 	return n
 }
 
-// appendClosing appends what stands behind the items of a line that begins at byte line. There is no
-// marker to break in it: a marker has no quotes, the names here are shorter than any, a checksum has
-// no character that a marker could be broken at, and the rest is of JSON's own characters.
+// appendClosing appends what stands behind the items of a line that begins at byte line. There is
+// no marker to break in it: a marker has no quotes, the names here are shorter than any, a
+// checksum has no character that a marker could be broken at, and the rest is of JSON's own
+// characters.
 func (w *jsonWriter) appendClosing(dst []byte, line, omitted int) []byte {
 	dst = append(dst, ']')
 	if w.omitted {

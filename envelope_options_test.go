@@ -18,7 +18,9 @@ import (
 // lineOptions is every combination of the options that change the line.
 func lineOptions() (all []envelope.JSON) {
 	for bits := range 8 {
-		all = append(all, envelope.JSON{Bare: bits&1 != 0, Omitted: bits&2 != 0, Checksum: bits&4 != 0})
+		all = append(all, envelope.JSON{
+			Bare: bits&1 != 0, Omitted: bits&2 != 0, Checksum: bits&4 != 0,
+		})
 	}
 	return all
 }
@@ -30,10 +32,15 @@ func optionsName(j envelope.JSON) string {
 // The bytes of each combination.
 func TestOptionsBytes(t *testing.T) {
 	require.Equal(t, uint32(0xe3069283), twinCRC32C("123456789"), "the check value of CRC-32C")
-	items := []envelope.Item{memory("e", "a\u2028"+end), {Content: "cited by nobody"}, memory("b", " "), memory("e", "the same again")}
+	items := []envelope.Item{
+		memory("e", "a\u2028"+end), {Content: "cited by nobody"}, memory("b", " "),
+		memory("e", "the same again"),
+	}
 	const (
-		line = `{"trust":"untrusted_history","items":[{"citation":{"memory_ref":{"family":"memory","artifact_id":"memory","revision":18},` +
-			`"entry_id":"e","entry_version_id":"e_v3"},"content":"a\u2028E\u004eD_POWERCONTEXT_PREPARED_CONTEXT_V1","truncated":false}]`
+		line = `{"trust":"untrusted_history","items":[{"citation":{"memory_ref":{` +
+			`"family":"memory","artifact_id":"memory","revision":18},` +
+			`"entry_id":"e","entry_version_id":"e_v3"},` +
+			`"content":"a\u2028E\u004eD_POWERCONTEXT_PREPARED_CONTEXT_V1","truncated":false}]`
 		omitted = `,"omitted":1`
 	)
 	plain, err := envelope.JSON{}.Render(items, envelope.Budget{})
@@ -95,7 +102,8 @@ func TestOmittedCounts(t *testing.T) {
 			assert.Equal(t, tt.omitted, *decodeLine(t, p.Content).Omitted)
 			delivered, err := j.Open(p.Content)
 			require.NoError(t, err)
-			assert.Len(t, delivered, p.Report.Count(envelope.Included)+p.Report.Count(envelope.Truncated))
+			included, cut := p.Report.Count(envelope.Included), p.Report.Count(envelope.Truncated)
+			assert.Len(t, delivered, included+cut)
 
 			p, err = j.Render([]envelope.Item{tt.item}, b)
 			require.NoError(t, err)
@@ -109,8 +117,9 @@ func TestOmittedCounts(t *testing.T) {
 	}
 }
 
-// Without an item a text is as long as it is: it fits to the byte, or there is none, and dst stays as it was. Where more digits have to
-// be kept for the number while there are items, the number itself decides.
+// Without an item a text is as long as it is: it fits to the byte, or there is none, and dst
+// stays as it was. Where more digits have to be kept for the number while there are items, the
+// number itself decides.
 func TestOmittedWithoutItems(t *testing.T) {
 	for _, j := range lineOptions() {
 		for _, n := range []int{1, 2, 9, 10, 11, 99, 100, 101} {
@@ -140,13 +149,16 @@ func TestOmittedWithoutItems(t *testing.T) {
 						require.Zero(t, report.Bytes)
 						continue
 					}
-					require.Equal(t, "keep"+string(whole), string(got), "%d of %d", most, len(whole))
+					require.Equal(t, "keep"+string(whole), string(got), "%d bytes", most)
 				}
 			}
 		}
 	}
-	for _, items := range [][]envelope.Item{nil, {}, {memory("b", "")}, {memory("b", " "), memory("c", "\n")}} {
-		p, err := envelope.JSON{Omitted: true, Checksum: true, Bare: true}.Render(items, envelope.Budget{})
+	for _, items := range [][]envelope.Item{
+		nil, {}, {memory("b", "")}, {memory("b", " "), memory("c", "\n")},
+	} {
+		j := envelope.JSON{Omitted: true, Checksum: true, Bare: true}
+		p, err := j.Render(items, envelope.Budget{})
 		require.NoError(t, err)
 		assert.False(t, p.Ready(), "nothing was left out")
 	}
@@ -170,22 +182,29 @@ func TestOptionsBudgetSweep(t *testing.T) {
 			}
 			counts := map[envelope.Outcome]int{}
 			for i, content := range contents {
-				items := []envelope.Item{memory("e", content), {Content: "cited by nobody"}, memory("e2", "two"), memory("e3", " ")}
+				items := []envelope.Item{
+					memory("e", content), {Content: "cited by nobody"}, memory("e2", "two"),
+					memory("e3", " "),
+				}
 				if i%2 == 0 {
 					items = append(items, make([]envelope.Item, 7)...) // 11: two digits
 				}
 				for most := 1; most <= 800; most += step {
-					compareJSON(t, j, items, envelope.Budget{MaxBytes: most, MaxItemBytes: 1 + most*7%300}, counts)
+					b := envelope.Budget{MaxBytes: most, MaxItemBytes: 1 + most*7%300}
+					compareJSON(t, j, items, b, counts)
 				}
 			}
-			for _, o := range []envelope.Outcome{envelope.Included, envelope.Truncated, envelope.TooShort, envelope.NoRoom} {
+			for _, o := range []envelope.Outcome{
+				envelope.Included, envelope.Truncated, envelope.TooShort, envelope.NoRoom,
+			} {
 				assert.NotZero(t, counts[o], "no case came out %s", o)
 			}
 		})
 	}
 }
 
-// All code points, one by one, around a marker: one line without the marker, and the exact content comes back.
+// All code points, one by one, around a marker: one line without the marker, and the exact
+// content comes back.
 func TestBareEveryCodePoint(t *testing.T) {
 	t.Parallel()
 	j := envelope.JSON{Bare: true, Omitted: true, Checksum: true}
@@ -205,7 +224,8 @@ func TestBareEveryCodePoint(t *testing.T) {
 		dst, _, err = j.Append(dst[:0], items, envelope.Budget{})
 		require.NoError(t, err)
 		text := string(dst)
-		if strings.Contains(text, end) || strings.ContainsAny(text, "\n\v\f\r\x1c\x1d\x1e\u0085\u2028\u2029") {
+		const boundaries = "\n\v\f\r\x1c\x1d\x1e\u0085\u2028\u2029"
+		if strings.Contains(text, end) || strings.ContainsAny(text, boundaries) {
 			t.Fatalf("U+%04X: %q", c, text)
 		}
 		opened, err := j.Open(text)
@@ -215,10 +235,12 @@ func TestBareEveryCodePoint(t *testing.T) {
 	}
 }
 
-// No wrapper can have a marker that the end of a line holds: every text of eight bytes or more out of it is refused as one.
+// No wrapper can have a marker that the end of a line holds: every text of eight bytes or more
+// out of it is refused as one.
 func TestClosingHoldsNoMarker(t *testing.T) {
 	marker := func(text string) bool {
-		_, err := envelope.JSON{Wrapper: envelope.Wrapper{Notice: "n", Begin: text, End: "_another one_"}}.Render(nil, envelope.Budget{})
+		w := envelope.Wrapper{Notice: "n", Begin: text, End: "_another one_"}
+		_, err := envelope.JSON{Wrapper: w}.Render(nil, envelope.Budget{})
 		return err == nil
 	}
 	require.True(t, marker("crc32c: e306"), "with a character that is not there")
@@ -238,10 +260,22 @@ func TestClosingHoldsNoMarker(t *testing.T) {
 	}
 }
 
-// Open refuses each change to a line with options with what is wrong and where. The checksum is made anew where the fault is another.
+// Open refuses each change to a line with options with what is wrong and where. The checksum is
+// made anew where the fault is another.
 func TestOpenRefusesOptions(t *testing.T) {
-	p, err := envelope.JSON{Checksum: true}.Render([]envelope.Item{memory("e", "hello")}, envelope.Budget{})
+	items := []envelope.Item{memory("e", "hello")}
+	p, err := envelope.JSON{Checksum: true}.Render(items, envelope.Budget{})
 	require.NoError(t, err)
+	digits := p.Content[len(p.Content)-len(`"01234567"}`+"\n"+end):]
+	var (
+		plain   = envelope.JSON{}
+		bare    = envelope.JSON{Bare: true}
+		sum     = envelope.JSON{Checksum: true}
+		number  = envelope.JSON{Omitted: true}
+		both    = envelope.JSON{Omitted: true, Bare: true}
+		nothing = `{"trust":"untrusted_history","items":[],"omitted":0}`
+		zero    = `"omitted":0`
+	)
 	tests := []struct {
 		why      string
 		j        envelope.JSON
@@ -249,40 +283,42 @@ func TestOpenRefusesOptions(t *testing.T) {
 		what     error
 		offset   int // from there
 	}{
-		{"a byte of the content", envelope.JSON{Checksum: true}, `hello`, `hellp`, envelope.ErrChecksum, len(`hello","truncated":false}],"crc32c":`)},
-		{"a digit of the checksum", envelope.JSON{Checksum: true}, `"}`, `0"}`, envelope.ErrChecksum, -9},
-		{"a digit more before", envelope.JSON{Checksum: true}, `"crc32c":"`, `"crc32c":"0`, envelope.ErrChecksum, 9},
-		{"a checksum as a number", envelope.JSON{Checksum: true}, p.Content[len(p.Content)-len(`"01234567"}`+"\n"+end):], `12345678}` + "\n" + end, envelope.ErrMember, 0},
-		{"a space before it", envelope.JSON{Checksum: true}, `,"crc32c":`, `, "crc32c":`, envelope.ErrChecksum, 11},
-		{"a space in it", envelope.JSON{Checksum: true}, `"crc32c":`, `"crc32c": `, envelope.ErrNotCanonical, 9},
-		{"another name for it", envelope.JSON{Checksum: true}, `crc32c`, `crc32d`, envelope.ErrMember, -1},
-		{"no checksum", envelope.JSON{Bare: true}, `}]}`, `}]}`, envelope.ErrMember, -1 << 20},
-		{"one that was not asked for", envelope.JSON{}, `}]}`, `}],"crc32c":"00000000"}`, envelope.ErrMember, 3},
-		{"a number that was not asked for", envelope.JSON{}, `}]}`, `}],"omitted":0}`, envelope.ErrMember, 3},
-		{"the number as a string", envelope.JSON{Omitted: true}, `"omitted":0`, `"omitted":"0"`, envelope.ErrMember, 10},
-		{"the number as an object", envelope.JSON{Omitted: true}, `"omitted":0`, `"omitted":{}`, envelope.ErrMember, 10},
-		{"null", envelope.JSON{Omitted: true}, `"omitted":0`, `"omitted":null`, envelope.ErrMember, 10},
-		{"a negative number", envelope.JSON{Omitted: true}, `"omitted":0`, `"omitted":-1`, envelope.ErrMember, 10},
-		{"minus nothing", envelope.JSON{Omitted: true}, `"omitted":0`, `"omitted":-0`, envelope.ErrMember, 10},
-		{"a fraction", envelope.JSON{Omitted: true}, `"omitted":0`, `"omitted":1.0`, envelope.ErrMember, 10},
-		{"an exponent", envelope.JSON{Omitted: true}, `"omitted":0`, `"omitted":1e1`, envelope.ErrMember, 10},
-		{"a zero before", envelope.JSON{Omitted: true}, `"omitted":0`, `"omitted":01`, envelope.ErrSyntax, 11},
-		{"more than there can be", envelope.JSON{Omitted: true}, `"omitted":0`, `"omitted":2147483648`, envelope.ErrMember, 10},
-		{"far more", envelope.JSON{Omitted: true}, `"omitted":0`, `"omitted":` + strings.Repeat("9", 400), envelope.ErrMember, 10},
-		{"white space", envelope.JSON{Omitted: true}, `"omitted":0`, `"omitted": 0`, envelope.ErrNotCanonical, 10},
-		{"the name escaped", envelope.JSON{Omitted: true}, `"omitted":0`, `"\u006fmitted":0`, envelope.ErrNotCanonical, 1},
-		{"the number twice", envelope.JSON{Omitted: true}, `"omitted":0`, `"omitted":0,"omitted":0`, envelope.ErrDuplicateName, 12},
-		{"the number first", envelope.JSON{Omitted: true}, `"items"`, `"omitted":0,"items"`, envelope.ErrDuplicateName, -1 << 20},
-		{"nothing, and nothing omitted", envelope.JSON{Omitted: true, Bare: true}, "", `{"trust":"untrusted_history","items":[],"omitted":0}`, envelope.ErrUndeliverable, 37},
-		{"a line feed behind", envelope.JSON{Bare: true}, "}", "}\n", envelope.ErrLineBoundary, 1},
-		{"a space behind", envelope.JSON{Bare: true}, "}]}", "}]} ", envelope.ErrSyntax, 3},
-		{"a marker in it", envelope.JSON{Bare: true}, "hello", end, envelope.ErrMarker, 0},
-		{"an object behind", envelope.JSON{Bare: true}, "}]}", "}]}{}", envelope.ErrSyntax, 3},
-		{"cut short", envelope.JSON{Bare: true}, "}]}", "}]", envelope.ErrSyntax, 2},
+		{"a byte of the content", sum, `hello`, `hellp`, envelope.ErrChecksum,
+			len(`hello","truncated":false}],"crc32c":`)},
+		{"a digit of the checksum", sum, `"}`, `0"}`, envelope.ErrChecksum, -9},
+		{"a digit more before", sum, `"crc32c":"`, `"crc32c":"0`, envelope.ErrChecksum, 9},
+		{"a checksum as a number", sum, digits, `12345678}` + "\n" + end, envelope.ErrMember, 0},
+		{"a space before it", sum, `,"crc32c":`, `, "crc32c":`, envelope.ErrChecksum, 11},
+		{"a space in it", sum, `"crc32c":`, `"crc32c": `, envelope.ErrNotCanonical, 9},
+		{"another name for it", sum, `crc32c`, `crc32d`, envelope.ErrMember, -1},
+		{"no checksum", bare, `}]}`, `}]}`, envelope.ErrMember, -1 << 20},
+		{"one not asked for", plain, `}]}`, `}],"crc32c":"00000000"}`, envelope.ErrMember, 3},
+		{"a number not asked for", plain, `}]}`, `}],"omitted":0}`, envelope.ErrMember, 3},
+		{"the number as a string", number, zero, `"omitted":"0"`, envelope.ErrMember, 10},
+		{"the number as an object", number, zero, `"omitted":{}`, envelope.ErrMember, 10},
+		{"null", number, zero, `"omitted":null`, envelope.ErrMember, 10},
+		{"a negative number", number, zero, `"omitted":-1`, envelope.ErrMember, 10},
+		{"minus nothing", number, zero, `"omitted":-0`, envelope.ErrMember, 10},
+		{"a fraction", number, zero, `"omitted":1.0`, envelope.ErrMember, 10},
+		{"an exponent", number, zero, `"omitted":1e1`, envelope.ErrMember, 10},
+		{"a zero before", number, zero, `"omitted":01`, envelope.ErrSyntax, 11},
+		{"more than there can be", number, zero, `"omitted":2147483648`, envelope.ErrMember, 10},
+		{"far more", number, zero, `"omitted":` + strings.Repeat("9", 400),
+			envelope.ErrMember, 10},
+		{"white space", number, zero, `"omitted": 0`, envelope.ErrNotCanonical, 10},
+		{"the name escaped", number, zero, `"\u006fmitted":0`, envelope.ErrNotCanonical, 1},
+		{"the number twice", number, zero, zero + "," + zero, envelope.ErrDuplicateName, 12},
+		{"the number first", number, `"items"`, zero + `,"items"`, envelope.ErrDuplicateName, -1 << 20},
+		{"nothing, and nothing omitted", both, "", nothing, envelope.ErrUndeliverable, 37},
+		{"a line feed behind", bare, "}", "}\n", envelope.ErrLineBoundary, 1},
+		{"a space behind", bare, "}]}", "}]} ", envelope.ErrSyntax, 3},
+		{"a marker in it", bare, "hello", end, envelope.ErrMarker, 0},
+		{"an object behind", bare, "}]}", "}]}{}", envelope.ErrSyntax, 3},
+		{"cut short", bare, "}]}", "}]", envelope.ErrSyntax, 2},
 	}
 	for _, tt := range tests {
 		t.Run(tt.why, func(t *testing.T) {
-			p, err := tt.j.Render([]envelope.Item{memory("e", "hello")}, envelope.Budget{})
+			p, err := tt.j.Render(items, envelope.Budget{})
 			require.NoError(t, err)
 			at := strings.LastIndex(p.Content, tt.old)
 			require.GreaterOrEqual(t, at, 0)
@@ -306,8 +342,9 @@ func TestOpenRefusesOptions(t *testing.T) {
 		})
 	}
 	for _, ok := range []string{"0", "1", "10", "2147483647"} {
-		_, err := envelope.JSON{Omitted: true, Bare: true}.Open(
-			`{"trust":"untrusted_history","items":[{"citation":{"u":1},"content":"x","truncated":false}],"omitted":` + ok + `}`)
+		const item = `{"citation":{"u":1},"content":"x","truncated":false}`
+		_, err := both.Open(
+			`{"trust":"untrusted_history","items":[` + item + `],"omitted":` + ok + `}`)
 		assert.NoError(t, err)
 	}
 }
@@ -326,12 +363,14 @@ func TestOpenIsForOneSetOfOptions(t *testing.T) {
 	}
 }
 
-// What a host does to a text that is too long for it, and what else may happen on the way: with a checksum each change is refused.
+// What a host does to a text that is too long for it, and what else may happen on the way: with a
+// checksum each change is refused.
 func TestChecksumRefusesCuts(t *testing.T) {
 	t.Parallel()
 	small := []envelope.Item{memory("e1", "abc"), memory("e2", `"},"x`), {}}
 	other := []envelope.Item{memory("e1", "abd"), memory("e3", "cba"), memory("e4", "x")}
-	refused := func(t *testing.T, j envelope.JSON, intact map[string]bool, text string) (checksum bool) {
+	type texts = map[string]bool
+	refused := func(t *testing.T, j envelope.JSON, intact texts, text string) (checksum bool) {
 		_, err := j.Open(text)
 		if (err == nil) != intact[text] {
 			t.Fatalf("%v: %q", err, text)
@@ -344,12 +383,11 @@ func TestChecksumRefusesCuts(t *testing.T) {
 		require.NoError(t, err)
 		b, err := j.Render(other, envelope.Budget{})
 		require.NoError(t, err)
-		intact := map[string]bool{a.Content: true, b.Content: true}
+		intact := texts{a.Content: true, b.Content: true}
 		naive := envelope.JSON{Bare: bare, Omitted: true}
 		caught := 0
-		plain := func(text string) string {
-			return regexp.MustCompile(`,"crc32c":"[0-9a-f]{8}"`).ReplaceAllString(text, "")
-		}
+		member := regexp.MustCompile(`,"crc32c":"[0-9a-f]{8}"`)
+		plain := func(text string) string { return member.ReplaceAllString(text, "") }
 		t.Run(fmt.Sprintf("every pair of cut points, bare=%t", bare), func(t *testing.T) {
 			for i := range len(a.Content) + 1 {
 				for k := i; k <= len(a.Content); k++ {
@@ -390,22 +428,27 @@ func TestChecksumRefusesCuts(t *testing.T) {
 		}
 		rng := rand.New(rand.NewPCG(31, 1))
 		j := envelope.JSON{Bare: true, Omitted: true, Checksum: true}
-		var texts []string
+		var long []string
 		for n := range 4 {
 			var items []envelope.Item
 			for k := range 3 + n {
-				items = append(items, memory(fmt.Sprint("e", k), strings.Repeat(fmt.Sprint("the same words, ", k/2, ". "), 20)))
+				words := fmt.Sprint("the same words, ", k/2, ". ")
+				items = append(items, memory(fmt.Sprint("e", k), strings.Repeat(words, 20)))
 			}
 			p, err := j.Render(items, envelope.Budget{MaxBytes: 1200 + 700*n})
 			require.NoError(t, err)
-			texts = append(texts, p.Content)
+			long = append(long, p.Content)
 		}
-		between := []string{"", "", "…", "...", "\n[... 1234 characters truncated ...]\n", "…1234 tokens truncated…"}
+		between := []string{
+			"", "", "…", "...", "\n[... 1234 characters truncated ...]\n",
+			"…1234 tokens truncated…",
+		}
 		checksums := 0
 		for range rounds {
-			a, b := texts[rng.IntN(len(texts))], texts[rng.IntN(len(texts))]
-			text := a[:rng.IntN(len(a)+1)] + between[rng.IntN(len(between))] + b[rng.IntN(len(b)+1):]
-			if refused(t, j, map[string]bool{a: true, b: true}, text) {
+			a, b := long[rng.IntN(len(long))], long[rng.IntN(len(long))]
+			mark := between[rng.IntN(len(between))]
+			text := a[:rng.IntN(len(a)+1)] + mark + b[rng.IntN(len(b)+1):]
+			if refused(t, j, texts{a: true, b: true}, text) {
 				checksums++
 			}
 		}
@@ -413,7 +456,8 @@ func TestChecksumRefusesCuts(t *testing.T) {
 	})
 }
 
-// A bare line costs fewer tokens than a framed one; what it costs is counted in the module of the benchmarks. Here are the bytes.
+// A bare line costs fewer tokens than a framed one; what it costs is counted in the module of the
+// benchmarks. Here are the bytes.
 func TestOptionsSizes(t *testing.T) {
 	items := []envelope.Item{memory("e", "x")}
 	size := func(j envelope.JSON) int {
@@ -422,9 +466,11 @@ func TestOptionsSizes(t *testing.T) {
 		return len(p.Content)
 	}
 	w := envelope.PowerContextV1
-	assert.Equal(t, len(w.Notice)+len(w.Begin)+len(w.End)+4, size(envelope.JSON{})-size(envelope.JSON{Bare: true}))
-	assert.Equal(t, len(`,"omitted":0`), size(envelope.JSON{Omitted: true})-size(envelope.JSON{}))
-	assert.Equal(t, len(`,"crc32c":"e3069283"`), size(envelope.JSON{Checksum: true})-size(envelope.JSON{}))
+	frame := len(w.Notice) + len(w.Begin) + len(w.End) + 4
+	plain := size(envelope.JSON{})
+	assert.Equal(t, frame, plain-size(envelope.JSON{Bare: true}))
+	assert.Equal(t, len(`,"omitted":0`), size(envelope.JSON{Omitted: true})-plain)
+	assert.Equal(t, len(`,"crc32c":"e3069283"`), size(envelope.JSON{Checksum: true})-plain)
 }
 
 // The options allocate nothing that the line does not.
@@ -433,17 +479,13 @@ func TestOptionsAllocations(t *testing.T) {
 	dst := make([]byte, 0, 4096)
 	var r envelope.Report
 	for _, j := range lineOptions() {
-		allocs := testing.AllocsPerRun(100, func() {
-			if _, err := j.AppendReport(dst, items, envelope.Budget{}, &r); err != nil {
-				t.Fatal(err)
-			}
-		})
-		var plain envelope.Report
-		base := testing.AllocsPerRun(100, func() {
-			if _, err := (envelope.JSON{}).AppendReport(dst, items, envelope.Budget{}, &plain); err != nil {
-				t.Fatal(err)
-			}
-		})
-		assert.Equal(t, base, allocs, optionsName(j))
+		allocations := func(j envelope.JSON) float64 {
+			return testing.AllocsPerRun(100, func() {
+				if _, err := j.AppendReport(dst, items, envelope.Budget{}, &r); err != nil {
+					t.Fatal(err)
+				}
+			})
+		}
+		assert.Equal(t, allocations(envelope.JSON{}), allocations(j), optionsName(j))
 	}
 }

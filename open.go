@@ -31,10 +31,10 @@ func (d Delivered) DecodeCitation(v any) error {
 
 // Open returns the items of an envelope. It accepts exactly the texts that [JSON.Append] of the
 // same renderer (wrapper, trust, scope, classes and options of the line) can produce, from any
-// items and with any budget, and refuses every other with an *[Error] that says what is wrong at which byte of the
-// text, the first one that differs when the text is well formed but not what would be written. A
-// line feed after the end marker is not a part of the text. A renderer without a scope opens the
-// texts of those with one.
+// items and with any budget, and refuses every other with an *[Error] that says what is wrong at
+// which byte of the text, the first one that differs when the text is well formed but not what
+// would be written. A line feed after the end marker is not a part of the text. A renderer
+// without a scope opens the texts of those with one.
 //
 // Rendering the items again gives the same text unless one is Truncated: its content is then
 // taken for whole.

@@ -41,8 +41,8 @@ func requireIntact(t testing.TB, text string, w envelope.Wrapper) {
 	requireMarkerLines(t, "ISO-8859-1", strings.FieldsFunc(latin1(text), func(r rune) bool { return r == '\n' || r == '\r' || r == '\u0085' }), w)
 }
 
-// requireBounded demands the security property of what j renders: that of requireIntact, or of a bare line that it is one line for
-// every reader, with no marker in it.
+// requireBounded demands the security property of what j renders: that of requireIntact, or of a
+// bare line that it is one line for every reader, with no marker in it.
 func requireBounded(t testing.TB, j envelope.JSON, text string) {
 	w := j.Wrapper
 	if w == (envelope.Wrapper{}) {
@@ -52,11 +52,13 @@ func requireBounded(t testing.TB, j envelope.JSON, text string) {
 		requireIntact(t, text, w)
 		return
 	}
-	if !json.Valid([]byte(text)) || !utf8.ValidString(text) || strings.Contains(text, w.Begin) || strings.Contains(text, w.End) {
+	marked := strings.Contains(text, w.Begin) || strings.Contains(text, w.End)
+	if marked || !json.Valid([]byte(text)) || !utf8.ValidString(text) {
 		t.Fatalf("not a line: %q", text)
 	}
 	for reader, ends := range lineReaders {
-		ends = strings.NewReplacer("\u0084", "", "\x1f", "").Replace(ends) // a terminal's alone, and no reader's
+		// U+0084 is a terminal's alone, U+001F nobody's.
+		ends = strings.NewReplacer("\u0084", "", "\x1f", "").Replace(ends)
 		if strings.ContainsAny(text, ends+"\n") {
 			t.Fatalf("%s: more than one line: %q", reader, text)
 		}
