@@ -341,6 +341,17 @@ func TestOpenRefusesOptions(t *testing.T) {
 			}
 		})
 	}
+	for _, bad := range []struct{ text, rule string }{
+		{"", "there is no text"}, {"\n", "there is no text"},
+		{p.Content, "a notice and markers stand around it"},
+	} {
+		_, err := bare.Open(bad.text)
+		assert.ErrorIs(t, err, envelope.ErrFrame)
+		assert.ErrorContains(t, err, bad.rule)
+	}
+	_, err = plain.Open(nothing)
+	assert.ErrorIs(t, err, envelope.ErrFrame)
+	assert.ErrorContains(t, err, "it is a bare line")
 	for _, ok := range []string{"0", "1", "10", "2147483647"} {
 		const item = `{"citation":{"u":1},"content":"x","truncated":false}`
 		_, err := both.Open(

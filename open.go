@@ -43,11 +43,7 @@ func (j JSON) Open(text string) ([]Delivered, error) {
 	if err != nil {
 		return nil, err
 	}
-	closing := "\n" + w.wrapper.End
-	if w.bare {
-		closing = ""
-	}
-	f := frame{string(w.appendFrame(nil)), closing, &w.wrapper, false}
+	f := frame{string(w.appendFrame(nil)), "\n" + w.wrapper.End, &w.wrapper, false}
 	line, start, fault := f.inside(text)
 	if fault != nil {
 		return nil, fault
