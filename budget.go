@@ -20,7 +20,8 @@ type Budget struct {
 	// MaxItems bounds how many items are delivered. Default 8.
 	MaxItems int
 	// MaxItemBytes bounds the content of one item, the ellipsis of a truncated one included: the
-	// decoded content for JSON, the displayed body for Markdown. Default 2000.
+	// decoded content for JSON, the displayed body for Markdown. Default 2000, whatever MaxBytes
+	// is: a text with one item, such as a tool's result, is given all its room by Unlimited.
 	MaxItemBytes int
 	// MinTruncatedBytes is the minimum length of a truncated content, measured likewise. An item
 	// that would be cut shorter is left out; with a MaxItemBytes below it, every item that is

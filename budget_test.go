@@ -32,7 +32,7 @@ func TestJSONBudgetSweep(t *testing.T) {
 			twin := twinJSON{wrapper: envelope.PowerContextV1, trust: "untrusted_history"}
 			citation, _, _ := twin.citation(memory("e", "").Citation)
 			size := func(content string, truncated bool) int {
-				return len(twin.render([]twinItem{{"memory", citation, content, truncated}}))
+				return len(twin.render([]twinItem{{"memory", citation, content, truncated}}, 0))
 			}
 			delivered := 0
 			for most := 1; most <= 2000; most++ {

@@ -34,6 +34,7 @@ var (
 	ErrStructure     = errors.New("a line that the renderer does not write there")
 	ErrMember        = errors.New("a member is missing, unknown or out of order")
 	ErrUndeliverable = errors.New("an item that the renderer would not deliver")
+	ErrChecksum      = errors.New("the checksum is not that of the text")
 	ErrNotCanonical  = errors.New("not the bytes that the renderer writes")
 )
 

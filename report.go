@@ -117,6 +117,17 @@ func (r Report) Count(o Outcome) int {
 	return n
 }
 
+// omitted counts the items that are left out although they say something, and something new.
+func (r *Report) omitted() int {
+	n := 0
+	for i := range r.Items {
+		if o := r.Items[i].Outcome; !o.Delivered() && o != Blank && o != Duplicate {
+			n++
+		}
+	}
+	return n
+}
+
 // Err returns the errors of the items, joined; nil when there are none.
 func (r Report) Err() error {
 	var errs []error
