@@ -26,9 +26,39 @@ type Budget struct {
 	// that would be cut shorter is left out; with a MaxItemBytes below it, every item that is
 	// longer than that. Default 64; Unlimited is no minimum.
 	MinTruncatedBytes int
+
+	// Even shares the text between the items: short ones whole, long ones cut alike. Without it the
+	// first long item takes what is left, and the rest get nothing. The bound of one item becomes
+	// the largest, from MinTruncatedBytes to MaxItemBytes, with which every candidate that the
+	// limits allow is delivered and none is cut further for want of room. Where there is none, it
+	// is the smallest with which every candidate is delivered all the same, and otherwise
+	// MinTruncatedBytes (at least 1). [Report].Budget says which bound it is.
+	Even bool
+	// MaxTokens bounds the tokens of the whole text, as Counter counts them: for the text that is
+	// returned, the counter has said at most that many. The text is the one that some MaxBytes
+	// gives, not above the Budget's own, and [Report].Budget says which; the other bounds hold as
+	// they are, with their defaults. 0 and Unlimited are no bound; with Unlimited the text is
+	// counted all the same, for Report.Tokens.
+	MaxTokens int
+	// Counter counts for MaxTokens. It is an error to set one of the two alone, but for Unlimited.
+	Counter Counter
 }
 
-const defaultBytes = 8000
+// Counter counts the tokens of a text: a tokenizer. The Codec of the module
+// github.com/tiktoken-go/tokenizer is one as it stands. Count is asked for at most 24 texts a call,
+// one after the other; it has to be safe for concurrent use where calls with one Counter are
+// concurrent. It need not add up, nor grow with the text: that costs fit, never the bound. A count
+// that fails, is negative or panics is the error of the call, an [ErrCounter].
+type Counter interface {
+	Count(text string) (int, error)
+}
+
+const (
+	defaultBytes             = 8000
+	defaultItems             = 8
+	defaultItemBytes         = 2000
+	defaultMinTruncatedBytes = 64
+)
 
 // bounds is a budget with its defaults and its "no bound" filled in.
 type bounds struct {
@@ -45,20 +75,37 @@ func (b Budget) bounds() (bounds, error) {
 		{b.MaxItems, "budget.MaxItems"},
 		{b.MaxItemBytes, "budget.MaxItemBytes"},
 		{b.MinTruncatedBytes, "budget.MinTruncatedBytes"},
+		{b.MaxTokens, "budget.MaxTokens"},
 	} {
 		if f.value < Unlimited {
 			return bounds{}, optionError(ErrBudget, f.name, -1, "")
 		}
 	}
+	switch {
+	case b.MaxTokens > 0 && b.Counter == nil:
+		return bounds{}, optionError(ErrBudget, "budget.Counter", -1, "MaxTokens needs one")
+	case b.MaxTokens == 0 && b.Counter != nil:
+		return bounds{}, optionError(ErrBudget, "budget.MaxTokens", -1, "a Counter needs it")
+	}
 	most := bound(b.MaxBytes, defaultBytes, math.MaxInt)
 	return bounds{
 		bytes: most,
-		items: bound(b.MaxItems, 8, math.MaxInt),
+		items: bound(b.MaxItems, defaultItems, math.MaxInt),
 		// No content is longer than the text that it stands in, so that a lower bound than
 		// MaxItemBytes changes nothing but how much of a content is looked at.
-		item: min(bound(b.MaxItemBytes, 2000, math.MaxInt), max(most, lookBytes)),
-		min:  bound(b.MinTruncatedBytes, 64, 0),
+		item: min(bound(b.MaxItemBytes, defaultItemBytes, math.MaxInt), max(most, lookBytes)),
+		min:  bound(b.MinTruncatedBytes, defaultMinTruncatedBytes, 0),
 	}, nil
+}
+
+// plain returns the byte bounds of b with their defaults spelt out.
+func (b Budget) plain() Budget {
+	return Budget{
+		MaxBytes:          bound(b.MaxBytes, defaultBytes, Unlimited),
+		MaxItems:          bound(b.MaxItems, defaultItems, Unlimited),
+		MaxItemBytes:      bound(b.MaxItemBytes, defaultItemBytes, Unlimited),
+		MinTruncatedBytes: bound(b.MinTruncatedBytes, defaultMinTruncatedBytes, Unlimited),
+	}
 }
 
 // lookBytes is how much of a content is looked at in any case, where a bound would have it more.
@@ -78,6 +125,7 @@ func bound(value, zero, unlimited int) int {
 type space struct {
 	bounds
 	end     int // of the buffer, where the items end at the latest; -1 when the frame does not fit
+	survey  survey
 	scratch [headBytes]byte
 }
 
@@ -110,11 +158,76 @@ func (s *space) head(dst []byte, least int) ([]byte, bool) {
 // open appends head, unless no content fits behind it and in front of a tail of so many bytes, and
 // returns what the content may take. The tail of a content that is cut takes cutTail bytes more.
 func (s *space) open(dst, head []byte, tail, cutTail int) ([]byte, allowance) {
+	if s.survey.on {
+		s.survey.mark, s.survey.outside, s.survey.cutTail = len(dst), len(head)+tail, cutTail
+	}
 	room := s.end - len(dst) - len(head) - tail
 	if room <= 0 {
 		return dst, s.none()
 	}
 	return append(dst, head...), allowance{s.item, s.min, room, room - cutTail}
+}
+
+// survey is what the items of a text take, had it room for all of them. A pass that is surveyed
+// delivers until an item has to be cut for want of room, and goes on without keeping what it writes.
+type survey struct {
+	on      bool
+	over    bool // there is no room for every candidate
+	start   int  // where the items begin, in the buffer
+	mark    int  // where the newest item begins
+	outside int  // what the newest item takes but for its content, if it is delivered whole
+	cutTail int  // how much more that is when it is cut
+
+	fixed    int  // what the items take but for their contents
+	contents int  // what the contents take, with what a cut adds outside of them
+	last     int  // the last item that was measured
+	lost     bool // one cannot be delivered, whatever the room
+	admits   int  // of the item bounds with which a Malformed item may not be one, the largest
+
+	passes   int // how many were surveyed and did not fit
+	uneven   int // an item bound with which all may be delivered if the last is cut further; or 0
+	fallback int // the item bound to use if this pass leaves an item out for want of room; or 0
+}
+
+// begin starts a pass whose items begin at byte start.
+func (v *survey) begin(start int) {
+	if v.on {
+		*v = survey{on: true, start: start, passes: v.passes, uneven: v.uneven}
+	}
+}
+
+// nearlyFull is room that is less than what a cut may leave unused.
+const nearlyFull = 64
+
+// crowded reports whether the newest item, up to the end of the buffer, may have been cut or left
+// out for want of room. Nothing is kept from there on, and the item has to be measured.
+func (s *space) crowded(end int, t trimmed) bool {
+	if !s.survey.on || s.survey.over || t.outcome == Included || t.outcome == Malformed {
+		return false
+	}
+	s.survey.over = t.outcome != Truncated || s.end-end < nearlyFull
+	return s.survey.over
+}
+
+// noted enters item i, the newest, and returns the buffer to go on with.
+func (s *space) noted(dst []byte, i int, t trimmed) []byte {
+	v := &s.survey
+	switch {
+	case !v.on:
+		return dst
+	case t.outcome.Delivered():
+		v.fixed += v.outside
+		v.contents += len(dst) - v.mark - v.outside
+		v.last = i
+	case t.outcome == Malformed:
+		v.admits = max(v.admits, t.size+len(ellipsis))
+	default:
+		v.lost = true
+	}
+	if v.over {
+		return dst[:v.start]
+	}
+	return dst
 }
 
 // none is the allowance of an item for which there is no room.
@@ -148,7 +261,7 @@ const ellipsis = "…"
 // trimmed is what the trimmer did with a content.
 type trimmed struct {
 	outcome Outcome // Included, Truncated, Malformed, TooShort or NoRoom
-	size    int     // bytes of content delivered, the ellipsis counted
+	size    int     // bytes of content delivered, the ellipsis counted; of a Malformed one, before it
 	invalid int     // of a Malformed content the first byte at fault
 }
 
@@ -171,7 +284,7 @@ func trim[M meter](m M, marks *markers, dst []byte, content string, a allowance)
 	}
 	cut, invalid := m.measure(content[n:], a.size-size) // cut is the size of what is left out
 	if invalid >= 0 {
-		return dst[:start], trimmed{outcome: Malformed, invalid: n + invalid}
+		return dst[:start], trimmed{outcome: Malformed, size: size, invalid: n + invalid}
 	}
 	dots := m.dots()
 	back := func() {

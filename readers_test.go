@@ -425,7 +425,7 @@ func TestForeignDecoders(t *testing.T) {
 	}
 	log = append(log, "]}"...)
 	line := func(e envelope.Escape) []byte {
-		text, report, err := envelope.JSON{Escape: e}.Append(nil, items, envelope.Budget{-1, -1, -1, -1})
+		text, report, err := envelope.JSON{Escape: e}.Append(nil, items, envelope.Budget{MaxBytes: -1, MaxItems: -1, MaxItemBytes: -1, MinTruncatedBytes: -1})
 		require.NoError(t, err)
 		require.Equal(t, len(items), report.Count(envelope.Included))
 		lines := bytes.Split(text, []byte("\n"))
