@@ -146,8 +146,12 @@ const headBytes = 1024
 // even the longest form of so many bytes has room there, and otherwise a scratch: dst must not grow
 // for what does not fit.
 func (s *space) head(dst []byte, least int) ([]byte, bool) {
+	from := len(dst)
+	if s.survey.on {
+		from = s.survey.start
+	}
 	switch {
-	case s.end-len(dst) <= least:
+	case s.end-from <= least:
 		return nil, false
 	case cap(dst)-len(dst) >= headBytes+quote.UnitBytes*least:
 		return dst[len(dst):], true
@@ -158,76 +162,86 @@ func (s *space) head(dst []byte, least int) ([]byte, bool) {
 // open appends head, unless no content fits behind it and in front of a tail of so many bytes, and
 // returns what the content may take. The tail of a content that is cut takes cutTail bytes more.
 func (s *space) open(dst, head []byte, tail, cutTail int) ([]byte, allowance) {
-	if s.survey.on {
-		s.survey.mark, s.survey.outside, s.survey.cutTail = len(dst), len(head)+tail, cutTail
-	}
 	room := s.end - len(dst) - len(head) - tail
-	if room <= 0 {
+	if s.survey.on {
+		alone := room + len(dst) - s.survey.start
+		s.survey.open(len(dst), len(head)+tail, cutTail, alone > 0)
+	}
+	if room <= 0 || s.survey.over {
 		return dst, s.none()
 	}
 	return append(dst, head...), allowance{s.item, s.min, room, room - cutTail}
 }
 
 // survey is what the items of a text take, had it room for all of them. A pass that is surveyed
-// delivers until an item has to be cut for want of room, and goes on without keeping what it writes.
+// keeps what it writes until an item is cut or left out for want of room. From there on every
+// candidate that could stand in the text alone counts as delivered, and none is written.
 type survey struct {
 	on      bool
 	over    bool // there is no room for every candidate
 	start   int  // where the items begin, in the buffer
-	mark    int  // where the newest item begins
-	outside int  // what the newest item takes but for its content, if it is delivered whole
-	cutTail int  // how much more that is when it is cut
+	fixed   int  // what the candidates take but for their contents, each delivered whole
+	kept    int  // what the contents take that were written
+	size    int  // how many bytes of content those are
+	last    int  // the last candidate
+	lost    bool // one cannot be delivered, whatever its content
+	admits  int  // of the item bounds with which a Malformed item may not be one, the largest
+	passes  int  // how many were surveyed before
+	uneven  int  // an item bound that may deliver all of them, with the last cut further; or 0
+	retreat int  // the item bound to take if this pass leaves a candidate out; or 0
 
-	fixed    int  // what the items take but for their contents
-	contents int  // what the contents take, with what a cut adds outside of them
-	last     int  // the last item that was measured
-	lost     bool // one cannot be delivered, whatever the room
-	admits   int  // of the item bounds with which a Malformed item may not be one, the largest
-
-	passes   int // how many were surveyed and did not fit
-	uneven   int // an item bound with which all may be delivered if the last is cut further; or 0
-	fallback int // the item bound to use if this pass leaves an item out for want of room; or 0
+	newest struct {
+		fits    bool // in a text of its own
+		start   int  // where it begins, in the buffer
+		outside int  // what it takes but for its content, when that is not cut
+		cutTail int  // how much more that is when it is cut
+	}
 }
 
 // begin starts a pass whose items begin at byte start.
 func (v *survey) begin(start int) {
 	if v.on {
-		*v = survey{on: true, start: start, passes: v.passes, uneven: v.uneven}
+		*v = survey{on: true, start: start, passes: v.passes + 1, uneven: v.uneven}
 	}
 }
 
-// nearlyFull is room that is less than what a cut may leave unused.
+// open notes what the newest candidate takes but for its content.
+func (v *survey) open(start, outside, cutTail int, fits bool) {
+	v.newest.fits = fits
+	v.newest.start, v.newest.outside, v.newest.cutTail = start, outside, cutTail
+}
+
+// nearlyFull is more room than a cut leaves unused.
 const nearlyFull = 64
 
-// crowded reports whether the newest item, up to the end of the buffer, may have been cut or left
-// out for want of room. Nothing is kept from there on, and the item has to be measured.
-func (s *space) crowded(end int, t trimmed) bool {
-	if !s.survey.on || s.survey.over || t.outcome == Included || t.outcome == Malformed {
-		return false
-	}
-	s.survey.over = t.outcome != Truncated || s.end-end < nearlyFull
-	return s.survey.over
-}
-
-// noted enters item i, the newest, and returns the buffer to go on with.
-func (s *space) noted(dst []byte, i int, t trimmed) []byte {
+// noted enters candidate i, the newest, and returns the buffer to go on with and what counts as
+// done with the content.
+func (s *space) noted(
+	m meter, dst []byte, i int, content string, t trimmed,
+) ([]byte, trimmed) {
 	v := &s.survey
-	switch {
-	case !v.on:
-		return dst
-	case t.outcome.Delivered():
-		v.fixed += v.outside
-		v.contents += len(dst) - v.mark - v.outside
-		v.last = i
-	case t.outcome == Malformed:
-		v.admits = max(v.admits, t.size+len(ellipsis))
-	default:
-		v.lost = true
+	if !v.on {
+		return dst, t
 	}
-	if v.over {
-		return dst[:v.start]
+	if t.outcome == Malformed {
+		before, _ := m.measure(content[:t.invalid], math.MaxInt)
+		v.admits = max(v.admits, before+len(ellipsis))
+		return dst, t
 	}
-	return dst
+	cut := t.outcome == Truncated && s.end-len(dst) >= nearlyFull // by the item bound
+	if !v.over && (cut || t.outcome == Included) {
+		v.kept += len(dst) - v.newest.start - v.newest.outside
+		v.size += t.size
+	} else {
+		v.over = true
+		v.lost = v.lost || !v.newest.fits
+		dst = dst[:v.start]
+		t = trimmed{outcome: Truncated, size: min(len(content), s.item)}
+	}
+	v.fixed += v.newest.outside
+	v.newest.fits = false
+	v.last = i
+	return dst, t
 }
 
 // none is the allowance of an item for which there is no room.
@@ -261,7 +275,7 @@ const ellipsis = "…"
 // trimmed is what the trimmer did with a content.
 type trimmed struct {
 	outcome Outcome // Included, Truncated, Malformed, TooShort or NoRoom
-	size    int     // bytes of content delivered, the ellipsis counted; of a Malformed one, before it
+	size    int     // bytes of content delivered, the ellipsis counted
 	invalid int     // of a Malformed content the first byte at fault
 }
 
@@ -284,7 +298,7 @@ func trim[M meter](m M, marks *markers, dst []byte, content string, a allowance)
 	}
 	cut, invalid := m.measure(content[n:], a.size-size) // cut is the size of what is left out
 	if invalid >= 0 {
-		return dst[:start], trimmed{outcome: Malformed, size: size, invalid: n + invalid}
+		return dst[:start], trimmed{outcome: Malformed, invalid: n + invalid}
 	}
 	dots := m.dots()
 	back := func() {

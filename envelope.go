@@ -162,13 +162,10 @@ func (w *jsonWriter) appendText(
 		if !sel.candidate(w.meter(), i, sel.delivered == limits.items, &c) {
 			continue
 		}
-		item, first := &sel.items[i], sel.delivered == 0
+		item := &sel.items[i]
 		var t trimmed
-		out, t = w.appendItem(out, item, &c, first, room)
-		if room.crowded(len(out), t) {
-			out, t = w.appendItem(out[:room.survey.start], item, &c, first, room)
-		}
-		out = room.noted(out, i, t)
+		out, t = w.appendItem(out, item, &c, sel.delivered == 0, room)
+		out, t = room.noted(w.meter(), out, i, item.Content, t)
 		sel.settle(i, t)
 	}
 	r.Bytes = 0

@@ -262,13 +262,10 @@ func (w *markdownWriter) appendSection(
 		if !sel.candidate(w.meter(), i, shown == limit || sel.delivered == s.items, &c) {
 			continue
 		}
-		at := place{section, shown + 1, rank + 1}
+		item := &sel.items[i]
 		var t trimmed
-		dst, t = w.appendItem(dst, &sel.items[i], &c, at, s)
-		if s.crowded(len(dst), t) {
-			dst, t = w.appendItem(dst[:s.survey.start], &sel.items[i], &c, at, s)
-		}
-		dst = s.noted(dst, i, t)
+		dst, t = w.appendItem(dst, item, &c, place{section, shown + 1, rank + 1}, s)
+		dst, t = s.noted(w.meter(), dst, i, item.Content, t)
 		sel.settle(i, t)
 		if t.outcome != Malformed {
 			rank++

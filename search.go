@@ -5,9 +5,9 @@ import (
 )
 
 // again reports whether the text needs another pass: it was only measured, or an item bound that
-// was tried leaves an item out.
+// was tried leaves a candidate out.
 func (s *space) again(sel *selection) bool {
-	if s.survey.over || s.survey.fallback == 0 {
+	if s.survey.over || s.survey.retreat == 0 {
 		return s.survey.over
 	}
 	for i := range sel.report {
@@ -19,45 +19,44 @@ func (s *space) again(sel *selection) bool {
 }
 
 // share returns the item bound for the next pass over the items, after one that did not have room
-// for all of them. Behind the start of the items, buf is its own to write to.
+// for all of them. It may write to buf behind the start of the items.
 //
-// What a text takes with an item bound is what its items take outside of their contents, which the
-// pass before has measured, and what the contents take when the trimmer cuts them. That grows with
-// the bound but for two steps down: a bound that reaches invalid UTF-8 makes the item Malformed, and
-// then it takes nothing; and an ellipsis that is written as an escape can be longer than what it
-// stands for.
+// What a text takes with an item bound is what its items take outside of their contents, which
+// the pass before has measured, and what the contents take when the trimmer cuts them. That grows
+// with the bound but for two steps down: a bound that reaches invalid UTF-8 makes the item
+// Malformed, and then it takes nothing; and an ellipsis that is written as an escape can be
+// longer than what it stands for.
 func share[M meter](
 	m M, piece int, marks *markers, buf []byte, sel *selection, s *space,
 ) (size int, out []byte) {
 	v := &s.survey
-	least := min(max(s.min, 1), s.item)
-	out = buf[:v.start]
+	least, most := min(max(s.min, 1), s.item), s.item
 	h := sharing{sel: sel, survey: v, min: s.min, all: s.end - v.start, piece: piece}
-	h.room = h.all - v.fixed
-	most, passes, fallback := s.item, v.passes+1, v.fallback
-	v.on, v.over, v.fallback, v.passes = false, false, 0, passes
+	out = buf[:v.start]
+	retreat := v.retreat
+	v.on, v.over, v.retreat = false, false, 0
 	switch {
-	case fallback > 0:
-		size = fallback
-	case passes > maxSurveys:
+	case retreat > 0:
+		size = retreat
+	case v.passes > maxSurveys:
 		size = least
 	default:
-		// Below low, an item that is Malformed may not be.
+		// With a bound below low, what is Malformed may not be.
 		low, found, whole := max(least, min(v.admits+1, most)), 0, false
 		if !v.lost {
 			out, found, whole = largest(m, marks, out, &h, low, most)
 		}
-		if !whole && !v.lost && (found >= low || low > least) && v.uneven == 0 {
+		if !v.lost && !whole && v.uneven == 0 && (found >= low || low > least) {
 			out, v.uneven = smallest(m, marks, out, &h, low, most)
 		}
 		switch {
-		case found >= low && whole:
-			// With a Malformed item that a smaller bound may admit, only a pass can tell.
+		case whole:
+			// Where something is Malformed, a pass has to tell whether it still is.
 			size, v.on = found, found < most && v.admits > 0
 		case v.admits > least && most > least:
 			size, v.on = min(v.admits, most-1), true
 		case v.uneven > 0:
-			size, v.fallback = v.uneven, least
+			size, v.retreat = v.uneven, least
 		default:
 			size = least
 		}
@@ -81,7 +80,8 @@ type sharing struct {
 }
 
 // contents returns what the contents take when no item has more than size bytes of content, and
-// whether the last item and all others can then be delivered. It writes to the spare capacity of buf.
+// whether the last item and all others can then be delivered. It writes to the spare capacity of
+// buf.
 func contents[M meter](
 	m M, marks *markers, buf []byte, h *sharing, size int,
 ) (out []byte, written int, last, others bool) {
@@ -98,7 +98,7 @@ func contents[M meter](
 		buf = buf[:start]
 		short := !t.outcome.Delivered()
 		if t.outcome == Truncated {
-			written += h.survey.cutTail
+			written += h.survey.newest.cutTail
 			short = t.size < h.min
 		}
 		if short && i == h.survey.last {
@@ -110,8 +110,82 @@ func contents[M meter](
 	return buf, written, last, others
 }
 
-// delivered returns how many bytes of content there are when no item has more than size, as far as
-// the pass before can tell, in which none had more than was measured.
+// largest returns the largest size from least to most with which the contents have room, or less
+// than least, and whether every item can then be delivered.
+func largest[M meter](
+	m M, marks *markers, buf []byte, h *sharing, least, most int,
+) (out []byte, size int, whole bool) {
+	room := h.all - h.survey.fixed
+	low, high := spent{size: least - 1}, spent{size: most + 1}
+	if room <= 0 {
+		return buf, low.size, false
+	}
+	dips := len(m.dots()) > len(ellipsis) // then an ellipsis may take more than what it stands for
+	for tries := 0; tries < maxTries; tries++ {
+		next := low.size + (high.size-low.size)/2
+		if high.size-low.size <= 1 {
+			next = low.size + 2
+			if !dips || next <= high.size || next > most {
+				break
+			}
+		} else if tries < 8 || tries%2 == 0 {
+			next = h.between(low, high, room)
+		}
+		var n int
+		var last, others bool
+		buf, n, last, others = contents(m, marks, buf, h, next)
+		switch {
+		case n > room && next > high.size:
+			return buf, low.size, whole
+		case n > room:
+			high = spent{next, n}
+		default:
+			if next > high.size {
+				high = spent{size: most + 1}
+			}
+			low, whole = spent{next, n}, last && others
+			if room-n < h.growing(next) {
+				return buf, low.size, whole
+			}
+		}
+	}
+	return buf, low.size, whole
+}
+
+// maxTries is more than halving the space between any two sizes takes.
+const maxTries = 256
+
+// spent is an item bound and what the contents take with it, 0 when that is not known.
+type spent struct{ size, written int }
+
+// between returns the size between low and high with which the contents should just have room, if
+// what they take grows in step with what is delivered.
+func (h *sharing) between(low, high spent, room int) int {
+	from, rate := 0, 1.0
+	if h.survey.size > 0 {
+		rate = float64(h.survey.kept) / float64(h.survey.size)
+	}
+	if low.written > 0 {
+		from = h.delivered(low.size)
+		rate = float64(low.written) / float64(from)
+	}
+	if high.written > 0 {
+		rate = float64(high.written-low.written) / float64(h.delivered(high.size)-from)
+	}
+	target := from + int(float64(room-low.written)/rate)
+	a, b := low.size, high.size
+	for b-a > 1 {
+		if middle := a + (b-a)/2; h.delivered(middle) <= target {
+			a = middle
+		} else {
+			b = middle
+		}
+	}
+	return min(max(a, low.size+1), high.size-1)
+}
+
+// delivered returns how many bytes of content there are when no item has more than size, taking
+// contents for as long in the text as they are.
 func (h *sharing) delivered(size int) int {
 	n := 0
 	for i := range h.sel.report {
@@ -120,51 +194,6 @@ func (h *sharing) delivered(size int) int {
 		}
 	}
 	return n
-}
-
-// largest returns the largest size from least to most with which the contents have room, or less
-// than least, and whether every item can then be delivered.
-func largest[M meter](
-	m M, marks *markers, buf []byte, h *sharing, least, most int,
-) (out []byte, size int, whole bool) {
-	low, written := least-1, 0
-	high, over := most, h.survey.contents
-	switch {
-	case over <= h.room:
-		return buf, most, true
-	case h.room <= 0:
-		return buf, low, false
-	}
-	dips := len(m.dots()) > len(ellipsis) // then an ellipsis may take more than what it stands for
-	for tries := 0; tries < maxTries; tries++ {
-		next := low + (high-low)/2
-		if high-low <= 1 {
-			next = low + 2
-			if !dips || next <= high || next >= most {
-				break
-			}
-		} else if tries < 8 || tries%2 == 0 {
-			next = h.between(low, written, high, over)
-		}
-		var n int
-		var last, others bool
-		buf, n, last, others = contents(m, marks, buf, h, next)
-		switch {
-		case n > h.room && next > high:
-			return buf, low, whole
-		case n > h.room:
-			high, over = next, n
-		default:
-			if next > high {
-				high, over = most, h.survey.contents
-			}
-			low, written, whole = next, n, last && others
-			if h.room-n < h.growing(next) {
-				return buf, low, whole
-			}
-		}
-	}
-	return buf, low, whole
 }
 
 // growing returns a number of bytes by which the contents grow at least when the size grows by more
@@ -184,29 +213,6 @@ func (h *sharing) growing(size int) int {
 
 // nearBytes is how much larger another size may be that would have done.
 const nearBytes = 8
-
-// maxTries is more than halving the space between any two sizes takes.
-const maxTries = 256
-
-// between returns the size between low and high with which the contents should just have room, if
-// what they take grows in step with what is delivered.
-func (h *sharing) between(low, written, high, over int) int {
-	from, to := 0, h.delivered(high)
-	if written > 0 {
-		from = h.delivered(low)
-	}
-	part := float64(h.room-written) / float64(over-written)
-	target := from + int(part*float64(to-from))
-	a, b := low, high
-	for b-a > 1 {
-		if middle := a + (b-a)/2; h.delivered(middle) <= target {
-			a = middle
-		} else {
-			b = middle
-		}
-	}
-	return min(max(a, low+1), high-1)
-}
 
 // smallest returns the smallest size with which every item but the last can be delivered.
 func smallest[M meter](
@@ -231,9 +237,10 @@ const (
 	maxFits   = 96 // a text that has been counted is not counted again, but it has been rendered
 )
 
-// withinTokens appends the text of the largest MaxBytes found with which it has at most b.MaxTokens.
-// Tokens neither add up nor grow with every byte, so what is kept is a pair of bounds: the larger one
-// gave too many tokens, the smaller one did not, and its text is the result.
+// withinTokens appends the text of the largest MaxBytes found with which it has at most
+// b.MaxTokens. Tokens neither add up nor grow with every byte, so what is kept is a pair of
+// bounds: the larger one gave too many tokens, the smaller one did not, and its text is the
+// result.
 func withinTokens(
 	f fitter, sel *selection, dst []byte, b Budget,
 ) ([]byte, Report, error) {
@@ -303,7 +310,8 @@ type counted struct {
 	tokens int
 }
 
-// first returns the bound to begin with, of which there is a text with more tokens in few languages.
+// first returns the bound to begin with, of which there is a text with more tokens in few
+// languages.
 func (s *tokenSearch) first() int {
 	const perToken = 4
 	if s.tokens > s.most/perToken {

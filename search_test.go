@@ -24,7 +24,8 @@ type appender interface {
 	Append([]byte, []envelope.Item, envelope.Budget) ([]byte, envelope.Report, error)
 }
 
-// randomSearch draws a renderer, and items and a budget with which something is left out, as a rule.
+// randomSearch draws a renderer, and items and a budget with which something is left out, as a
+// rule.
 func randomSearch(rng *rand.Rand) (appender, []envelope.Item, envelope.Budget) {
 	var a appender
 	var items []envelope.Item
@@ -276,8 +277,8 @@ func TestMaxTokens(t *testing.T) {
 	}
 }
 
-// A counter that fails, at whichever call, is the error of the call: it holds no content, and dst is
-// as it was given.
+// A counter that fails, at whichever call, is the error of the call: it holds no content, and dst
+// is as it was given.
 func TestCounterFails(t *testing.T) {
 	items := []envelope.Item{memory("1", strings.Repeat("secret ", 200)), memory("2", "secret")}
 	broken := errors.New("secret tokenizer")
