@@ -85,12 +85,14 @@ func (o Outcome) Delivered() bool { return o == Included || o == Truncated }
 
 // Report says what became of the items. As JSON it is
 //
-//	{"bytes":…,"tokens":…,"budget":{"max_bytes":…,"max_items":…,"max_item_bytes":…,"min_truncated_bytes":…},"items":[…]}
+//	{"bytes":…,"tokens":…,"budget":{"max_bytes":…,"max_items":…,"max_item_bytes":…,
+//	"min_truncated_bytes":…},"items":[…]}
 //
 // with an [ItemReport] and its "index" for each item, and without tokens where none were counted.
 type Report struct {
 	Bytes int // the length of the rendered text
-	// Tokens is what the Budget's Counter said of the rendered text; 0 without one, and for no text.
+	// Tokens is what the Budget's Counter said of the rendered text: 0 without one, and for no
+	// text.
 	Tokens int
 	// Budget has the four bounds in bytes and items that were in force, defaults spelt out and
 	// without Even, MaxTokens and Counter, for which it holds what they came to. The same renderer

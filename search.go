@@ -353,14 +353,16 @@ func (s *tokenSearch) take(size int, text []byte) (bool, error) {
 func count(c Counter, text string) (n int, err error) {
 	defer func() {
 		if recover() != nil {
-			err = &Error{Err: ErrCounter, Item: -1, Field: "budget.Counter", Offset: -1, rule: "a panic"}
+			n, err = 0, optionError(ErrCounter, "budget.Counter", -1, "a panic")
 		}
 	}()
 	n, failure := c.Count(text)
-	if failure != nil {
-		return 0, &Error{Err: ErrCounter, Item: -1, Field: "budget.Counter", Offset: -1, cause: failure}
-	}
-	if n < 0 {
+	switch {
+	case failure != nil:
+		failed := optionError(ErrCounter, "budget.Counter", -1, "")
+		failed.cause = failure
+		return 0, failed
+	case n < 0:
 		return 0, optionError(ErrCounter, "budget.Counter", -1, "a negative count")
 	}
 	return n, nil

@@ -24,6 +24,10 @@ type appender interface {
 	Append([]byte, []envelope.Item, envelope.Budget) ([]byte, envelope.Report, error)
 }
 
+var bothRenderers = map[string]appender{
+	"JSON": envelope.JSON{}, "Markdown": envelope.Markdown{Sections: []envelope.Section{{Limit: -1}}},
+}
+
 // randomSearch draws a renderer, and items and a budget with which something is left out, as a
 // rule.
 func randomSearch(rng *rand.Rand) (appender, []envelope.Item, envelope.Budget) {
@@ -48,7 +52,8 @@ func randomSearch(rng *rand.Rand) (appender, []envelope.Item, envelope.Budget) {
 			items[i].Content += strings.Repeat(items[i].Content, rng.IntN(4))
 		}
 	}
-	whole, _, err := a.Append(nil, items, envelope.Budget{MaxBytes: -1, MaxItemBytes: -1, MaxItems: b.MaxItems})
+	all := envelope.Budget{MaxBytes: -1, MaxItemBytes: -1, MaxItems: b.MaxItems}
+	whole, _, err := a.Append(nil, items, all)
 	if err != nil {
 		panic(err)
 	}
@@ -89,7 +94,8 @@ func TestEven(t *testing.T) {
 
 		limits := twinBudget(b)
 		least := min(max(limits.MinTruncatedBytes, 1), limits.MaxItemBytes)
-		_, whole, err := a.Append(nil, items, envelope.Budget{MaxBytes: -1, MaxItems: -1, MaxItemBytes: -1})
+		all := envelope.Budget{MaxBytes: -1, MaxItems: -1, MaxItemBytes: -1}
+		_, whole, err := a.Append(nil, items, all)
 		require.NoError(t, err)
 		longest := least
 		for i, item := range items {
@@ -123,7 +129,8 @@ func TestEven(t *testing.T) {
 		if chosen == envelope.Unlimited {
 			chosen = limits.MaxItemBytes
 		}
-		require.Equal(t, delivers, !leavesOut(got), "%s: %d is best of %d to %d, %d chosen", about, best, least, top, chosen)
+		require.Equal(t, delivers, !leavesOut(got),
+			"%s: %d is best of %d to %d, %d chosen", about, best, least, top, chosen)
 		switch {
 		case best > 0:
 			require.LessOrEqual(t, best-8, chosen, about)
@@ -138,7 +145,8 @@ func TestEven(t *testing.T) {
 			impossible++
 		}
 	}
-	t.Log(shared, "shared,", uneven, "only by cutting the last,", impossible, "impossible,", behind, "a few bytes behind")
+	t.Log(shared, "shared,", uneven, "only by cutting the last,", impossible, "impossible,",
+		behind, "a few bytes behind")
 	require.NotZero(t, shared)
 	require.NotZero(t, impossible)
 	if !testing.Short() {
@@ -168,7 +176,9 @@ func TestEvenPageBeforeFacts(t *testing.T) {
 // bytesPerToken counts a token for so many bytes begun.
 type bytesPerToken int
 
-func (n bytesPerToken) Count(text string) (int, error) { return (len(text) + int(n) - 1) / int(n), nil }
+func (n bytesPerToken) Count(text string) (int, error) {
+	return (len(text) + int(n) - 1) / int(n), nil
+}
 
 // counterFunc is a counter that a function is.
 type counterFunc func(text string) (int, error)
@@ -290,7 +300,7 @@ func TestCounterFails(t *testing.T) {
 	}
 	for name, failing := range failures {
 		for nth := range 24 {
-			for renderer, a := range map[string]appender{"JSON": envelope.JSON{}, "Markdown": envelope.Markdown{}} {
+			for renderer, a := range bothRenderers {
 				calls := 0
 				counter := counterFunc(func(text string) (int, error) {
 					if calls++; calls > nth {
@@ -333,7 +343,10 @@ func TestTokenBudgets(t *testing.T) {
 		{"no bound, counted", envelope.Budget{MaxTokens: -1, Counter: four}, "", 2520, 630},
 		{"a bound that does not bind", envelope.Budget{MaxTokens: 630, Counter: four}, "", 2520, 630},
 		{"one token less", envelope.Budget{MaxTokens: 629, Counter: four}, "", 2516, 629},
-		{"MaxBytes holds too", envelope.Budget{MaxBytes: 1000, MaxTokens: 629, Counter: four}, "", 1000, 250},
+		{
+			"MaxBytes holds too", envelope.Budget{MaxBytes: 1000, MaxTokens: 629, Counter: four},
+			"", 1000, 250,
+		},
 		{"the frame alone is longer", envelope.Budget{MaxTokens: 100, Counter: four}, "", 0, 0},
 		{"a bound without a counter", envelope.Budget{MaxTokens: 1}, "budget.Counter", 0, 0},
 		{"a counter without a bound", envelope.Budget{Counter: four}, "budget.MaxTokens", 0, 0},
@@ -367,7 +380,7 @@ func (c countedCitation) MarshalJSON() ([]byte, error) {
 // However many passes a search takes, a citation is encoded once.
 func TestSearchEncodesCitationsOnce(t *testing.T) {
 	content := strings.Repeat("word ", 300)
-	for renderer, a := range map[string]appender{"JSON": envelope.JSON{}, "Markdown": envelope.Markdown{}} {
+	for renderer, a := range bothRenderers {
 		times := make([]int, 3)
 		items := []envelope.Item{
 			{Citation: countedCitation{&times[0]}, Content: content},
@@ -378,19 +391,22 @@ func TestSearchEncodesCitationsOnce(t *testing.T) {
 		}
 		counts := 0
 		counter := counterFunc(func(text string) (int, error) { counts++; return wordCounter(text) })
-		text, r, err := a.Append(nil, items, envelope.Budget{MaxBytes: 3000, MaxTokens: 450, Counter: counter, Even: true})
+		text, r, err := a.Append(nil, items, envelope.Budget{
+			MaxBytes: 3000, MaxTokens: 450, Counter: counter, Even: true,
+		})
 		require.NoError(t, err)
 		assert.NotEmpty(t, text)
 		assert.Greater(t, counts, 1, renderer)
 		assert.Equal(t, []int{1, 1, 1}, times, renderer)
-		assert.Equal(t, []string{"truncated", "duplicate", "truncated", "malformed", "truncated"}, outcomesOf(r), renderer)
+		assert.Equal(t, []string{"truncated", "duplicate", "truncated", "malformed", "truncated"},
+			outcomesOf(r), renderer)
 	}
 }
 
 // Even allocates no more often than the plain call does, whoever makes room.
 func TestEvenAllocations(t *testing.T) {
 	for name, c := range evenCases() {
-		for renderer, a := range map[string]appender{"JSON": envelope.JSON{}, "Markdown": envelope.Markdown{Sections: []envelope.Section{{Limit: -1}}}} {
+		for renderer, a := range bothRenderers {
 			for _, room := range []int{0, 1000, twinBudget(c.budget).MaxBytes} {
 				dst := make([]byte, 0, room)
 				allocations := func(even bool) float64 {
@@ -401,7 +417,8 @@ func TestEvenAllocations(t *testing.T) {
 						}
 					})
 				}
-				assert.LessOrEqual(t, allocations(true), allocations(false), "%s, %s, room for %d", name, renderer, room)
+				assert.LessOrEqual(t, allocations(true), allocations(false),
+					"%s, %s, room for %d", name, renderer, room)
 			}
 		}
 	}
@@ -437,7 +454,7 @@ func evenCases() map[string]struct {
 
 func BenchmarkEven(b *testing.B) {
 	for name, c := range evenCases() {
-		for renderer, a := range map[string]appender{"JSON": envelope.JSON{}, "Markdown": envelope.Markdown{Sections: []envelope.Section{{Limit: -1}}}} {
+		for renderer, a := range bothRenderers {
 			for _, even := range []bool{false, true} {
 				c.budget.Even = even
 				b.Run(fmt.Sprintf("%s/%s/even=%v", name, renderer, even), func(b *testing.B) {
