@@ -35,6 +35,7 @@ package envelope
 import (
 	"hash/crc32"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/untrusted-context/envelope/internal/quote"
 )
@@ -140,34 +141,70 @@ func (j JSON) AppendReport(dst []byte, items []Item, b Budget, r *Report) ([]byt
 		return dst, err
 	}
 	sel := newSelection(items, j.Scope, limits.item, r.Items)
-	r.Items = sel.report
+	r.Items, r.Budget = sel.report, b.plain()
+	if b.Counter != nil {
+		counted, all := w, sel // copies, so that without a counter neither is on the heap
+		dst, *r, err = withinTokens(&counted, &all, dst, b)
+		return dst, err
+	}
+	return w.fit(dst, &sel, limits, b.Even, r), nil
+}
+
+// fit appends the text that the limits have room for, shared between the items if it is to be even.
+func (w *jsonWriter) fit(
+	dst []byte, sel *selection, limits bounds, even bool, r *Report,
+) []byte {
 	var room space
-	room.reset(limits, dst, w.openingBytes(), w.closingBytes(len(items)))
+	room.survey.on, sel.many = even, sel.many || even
+	out, most := w.appendText(dst, sel, limits, &room, r), limits.item
+	for room.again(sel) {
+		limits.item, out = share(w.meter(), utf8.UTFMax, &w.markers, out, sel, &room)
+		out = w.appendText(out[:len(dst)], sel, limits, &room, r)
+	}
+	if limits.item < most {
+		r.Budget.MaxItemBytes = limits.item
+	}
+	if len(out) == len(dst) {
+		return dst
+	}
+	return out
+}
+
+// appendText appends the text once, in one pass over the items.
+func (w *jsonWriter) appendText(
+	dst []byte, sel *selection, limits bounds, room *space, r *Report,
+) []byte {
+	room.reset(limits, dst, w.openingBytes(), w.closingBytes(len(sel.items)))
 	out := dst
 	if room.end >= 0 {
 		out = w.appendOpening(dst)
 	}
-	for i := range items {
+	room.survey.begin(len(out))
+	for i := range sel.items {
 		var c citation
-		if sel.candidate(w.meter(), i, sel.delivered == limits.items, &c) {
-			var t trimmed
-			out, t = w.appendItem(out, &items[i], &c, sel.delivered == 0, &room)
-			sel.settle(i, t)
+		if !sel.candidate(w.meter(), i, sel.delivered == limits.items, &c) {
+			continue
 		}
+		item := &sel.items[i]
+		var t trimmed
+		out, t = w.appendItem(out, item, &c, sel.delivered == 0, room)
+		out, t = room.noted(w.meter(), out, i, item.Content, t)
+		sel.settle(i, t)
 	}
+	r.Bytes = 0
 	omitted := 0
 	if w.omitted {
 		omitted = r.omitted()
 	}
-	if sel.delivered == 0 && (omitted == 0 || room.end < 0) {
-		return dst, nil
+	if sel.delivered == 0 && (omitted == 0 || room.end < 0) || room.survey.over {
+		return out[:len(dst)]
 	}
 	out = w.appendClosing(out, len(dst)+w.frameBytes(), omitted)
 	if len(out)-len(dst) > limits.bytes { // without items, there may be one digit more
-		return dst, nil
+		return out[:len(dst)]
 	}
 	r.Bytes = len(out) - len(dst)
-	return out, nil
+	return out
 }
 
 // Render is [JSON.Append] for a caller without a buffer.

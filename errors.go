@@ -13,6 +13,7 @@ var (
 	ErrBudget  = errors.New("illegal budget: bounds are positive, 0 for the default, -1 for none")
 	ErrWrapper = errors.New("illegal wrapper")
 	ErrOption  = errors.New("illegal value")
+	ErrCounter = errors.New("the counter of tokens failed")
 
 	ErrInvalidUTF8   = strictjson.ErrInvalidUTF8 // invalid UTF-8
 	ErrNotObject     = errors.New("does not encode to a JSON object")

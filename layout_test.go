@@ -20,8 +20,9 @@ import (
 
 // rooms has the files of this package, each above all that it calls: a call runs down this list.
 var rooms = []string{
-	"open.go", "markdown_check.go", "frame.go", "instructions.go", "envelope.go", "markdown.go", "prepared.go",
-	"headings.go", "selection.go", "citation.go", "budget.go", "wrapper.go", "markers.go",
+	"open.go", "markdown_check.go", "frame.go", "instructions.go", "envelope.go", "markdown.go",
+	"prepared.go", "search.go", "headings.go", "selection.go", "citation.go", "budget.go",
+	"wrapper.go", "markers.go",
 	"report.go", "escape.go", "errors.go",
 }
 

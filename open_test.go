@@ -243,7 +243,7 @@ func FuzzOpen(f *testing.F) {
 				}
 				whole = append(whole, make([]envelope.Item, *decoded.Omitted)...) // uncited
 			}
-			again, _, err := j.Append(nil, whole, envelope.Budget{-1, -1, -1, -1})
+			again, _, err := j.Append(nil, whole, envelope.Budget{MaxBytes: -1, MaxItems: -1, MaxItemBytes: -1, MinTruncatedBytes: -1})
 			if err != nil || string(again) != text {
 				t.Fatalf("%q renders to %q (%v)", text, again, err)
 			}

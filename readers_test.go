@@ -445,7 +445,7 @@ func TestForeignDecoders(t *testing.T) {
 	}
 	log = append(log, "]}"...)
 	line := func(j envelope.JSON) []byte {
-		text, report, err := j.Append(nil, items, envelope.Budget{-1, -1, -1, -1})
+		text, report, err := j.Append(nil, items, envelope.Budget{MaxBytes: -1, MaxItems: -1, MaxItemBytes: -1, MinTruncatedBytes: -1})
 		require.NoError(t, err)
 		require.Equal(t, len(items), report.Count(envelope.Included))
 		return []byte(lineOf(string(text)))
