@@ -160,7 +160,8 @@ func open(t *testing.T, q question) answer {
 func plainQuestion() question {
 	w := envelope.PowerContextV1
 	return question{
-		Notice: w.Notice, Begin: w.Begin, End: w.End, Trust: "untrusted_history", Classes: []string{},
+		Notice: w.Notice, Begin: w.Begin, End: w.End,
+		Trust: "untrusted_history", Classes: []string{},
 	}
 }
 
@@ -237,14 +238,16 @@ func rendered(t *testing.T, rng *rand.Rand) (questions []question) {
 		ref := envelope.ArtifactRef{Family: "memory", ArtifactID: "m<1>", Revision: -18}
 		items := []envelope.Item{
 			{Citation: envelope.MemoryCitation{Memory: ref, EntryID: "e1", EntryVersionID: "v1"},
-				Content: "a\"\\\b\t\n\f\r\x00\x1f\x7f\u0085\u2028\u2029é\u00ad\u115f\U0001f600\U000e0001<&`/"},
+				Content: "a\"\\\b\t\n\f\r\x00\x1f\x7f\u0085\u2028\u2029é\u00ad\u115f\U0001f600" +
+					"\U000e0001<&`/"},
 			{Citation: envelope.MemoryCitation{Scope: "project:demo", Memory: ref, EntryID: "e2",
 				EntryVersionID: "v2"}, Content: q.Begin + "\u2028" + q.End + q.End},
 			{Kind: "experience", Citation: envelope.ArtifactCitation{Artifact: ref}, Content: "x"},
 			{Kind: "experience", Citation: envelope.ArtifactCitation{Scope: "other", Artifact: ref},
 				Content: strings.Repeat("中文<>", 90)},
 			{Kind: "k\u2029" + q.End, Content: "1 … 2…", Citation: json.RawMessage(
-				`{"url":"\u0041\/b` + "\u2028" + q.Begin + `é<","n":[1.50,-0,1e-999,9007199254740993],"o":{"a":[{}]}}`)},
+				`{"url":"\u0041\/b` + "\u2028" + q.Begin + `é<",` +
+					`"n":[1.50,-0,1e-999,9007199254740993],"o":{"a":[{}]}}`)},
 			{Kind: "like one", Content: "y", Citation: json.RawMessage(
 				`{"artifact_ref":{"family":"f","artifact_id":"a","revision":1.0}}`)},
 			{Kind: "deep", Content: "z", Citation: json.RawMessage(
@@ -260,8 +263,8 @@ func rendered(t *testing.T, rng *rand.Rand) (questions []question) {
 		}
 		text, report, err := j.Append(nil, items, envelope.Budget{MaxItemBytes: 700})
 		require.NoError(t, err)
-		require.Equal(t, len(items), report.Count(envelope.Included)+report.Count(envelope.Truncated), fmt.Sprint(report))
-		require.NotZero(t, report.Count(envelope.Truncated))
+		require.Equal(t, len(items)-1, report.Count(envelope.Included))
+		require.Equal(t, 1, report.Count(envelope.Truncated))
 		q.Text = text
 		short := *q
 		text, _, err = j.Append(nil, items[:2], envelope.Budget{})
@@ -276,45 +279,60 @@ func rendered(t *testing.T, rng *rand.Rand) (questions []question) {
 var changes = [][2]string{
 	{`{"trust"`, ` {"trust"`}, {`{"trust"`, `{"x":1,"trust"`}, {`{"trust"`, "\ufeff{\"trust\""},
 	{`"trust":"`, `"trust":"x`}, {`"trust":"`, `"trust":1,"`}, {`"items":[`, `"items":{},"m":[`},
-	{`"items":[`, `"items":[7,`}, {`"items":[`, `"items":["citation",`}, {`"items":[`, `"items":[{},`},
-	{`"items":[`, `"items": [`}, {`}]}`, `}] }`}, {`}]}`, `},]}`}, {`}]}`, `}]}{}`}, {`}]}`, `}]`},
-	{`}]}`, `}],"omitted":1}`}, {`}]}`, `}]} `}, {`"content":"`, `"content": "`},
-	{`"content":"`, `"Content":"`}, {`"content":"`, `"c\u006fntent":"`}, {`"content":"`, `"content":7,"x":"`},
+	{`"items":[`, `"items":[7,`}, {`"items":[`, `"items":["citation",`},
+	{`"items":[`, `"items":[{},`}, {`"items":[`, `"items": [`}, {`}]}`, `}] }`}, {`}]}`, `},]}`},
+	{`}]}`, `}]}{}`}, {`}]}`, `}]`}, {`}]}`, `}],"omitted":1}`}, {`}]}`, `}]} `},
+	{`"content":"`, `"content": "`}, {`"content":"`, `"Content":"`},
+	{`"content":"`, `"c\u006fntent":"`}, {`"content":"`, `"content":7,"x":"`},
 	{`"content":"`, `"content":"","content":"`}, {`"content":"`, `"content":"\u0041`},
-	{`"content":"`, `"content":"\/`}, {`"content":"`, `"content":"\u000A`}, {`"content":"`, `"content":"\u00e9`},
-	{`"content":"`, `"content":"\ud83d`}, {`"content":"`, `"content":"\ude00`}, {`"content":"`, `"content":"\ud83d\u0041`},
-	{`"content":"`, `"content":"\x`}, {`"content":"`, `"content":"\u00g0`}, {`"content":"`, "\"content\":\"\xff"},
-	{`"content":"`, "\"content\":\"\xed\xa0\x80"}, {`"content":"`, "\"content\":\"\xc0\x8a"},
-	{`"content":"`, "\"content\":\"\u0085"}, {`"content":"`, "\"content\":\"\t"}, {`"content":"`, "\"content\":\"\x7f"},
+	{`"content":"`, `"content":"\/`}, {`"content":"`, `"content":"\u000A`},
+	{`"content":"`, `"content":"\u00e9`}, {`"content":"`, `"content":"\ud83d`},
+	{`"content":"`, `"content":"\ude00`}, {`"content":"`, `"content":"\ud83d\u0041`},
+	{`"content":"`, `"content":"\x`}, {`"content":"`, `"content":"\u00g0`},
+	{`"content":"`, "\"content\":\"\xff"}, {`"content":"`, "\"content\":\"\xed\xa0\x80"},
+	{`"content":"`, "\"content\":\"\xc0\x8a"}, {`"content":"`, "\"content\":\"\u0085"},
+	{`"content":"`, "\"content\":\"\t"}, {`"content":"`, "\"content\":\"\x7f"},
 	{`"content":"`, `"content":" \u2028\u3000","truncated":false},{"citation":{},"content":"`},
 	{`"content":"`, `"content":"…","truncated":true},{"citation":{},"content":"`},
 	{`"content":"`, `"content":"ab…","truncated":true},{"citation":{},"content":"`},
 	{`"truncated":false`, `"truncated":true`}, {`"truncated":true`, `"truncated":false`},
-	{`"truncated":false`, `"truncated":0`}, {`"truncated":false`, `"truncated":null`}, {`"truncated":false`, `"truncated":falsy`},
-	{`"truncated":false`, `"truncated":false,"x":1`}, {`"truncated":false`, `"kind":"k"`}, {`,"truncated":false`, ``},
-	{`"truncated":false}`, `"truncated":false,"kind":"memory"}`}, {`"truncated":false}`, `"truncated":false,"kind":""}`},
-	{`"truncated":false}`, `"truncated":false,"kind":" "}`}, {`"truncated":false}`, `"truncated":false,"kind":null}`},
-	{`"kind":"`, `"kind":"\u0061`}, {`"experience"`, `"k"`}, {`"memory_ref"`, `"memory"`}, {`"artifact_ref"`, `"artifact"`},
-	{`"memory_ref":{`, `"memory_ref":null,"x":{`}, {`"artifact_ref":{`, `"artifact_ref":{"scope_id":"s",`},
-	{`"scope_id":"`, `"scope_id":"x`}, {`"scope_id":"project:demo"`, `"scope_id":""`}, {`"scope_id":"other"`, `"scope_id":"project:demo"`},
-	{`"scope_id":"other"`, `"scope_id":""`},
-	{`"scope_id":"`, `"scope_id":null,"x":"`}, {`"scope_id":"other",`, ``}, {`"family":"memory",`, ``},
-	{`"family":"memory"`, `"family":null`}, {`"family":"memory"`, `"family":""`}, {`"family":"memory"`, `"family":7`},
-	{`"artifact_id":"`, `"artifact_id":null,"x":"`}, {`"artifact_id":"`, `"artifact_id":"\u0020`}, {`,"revision":-18`, ``},
-	{`"revision":-18`, `"revision":"-18"`}, {`"revision":-18`, `"revision":-0`}, {`"revision":-18`, `"revision":0`},
-	{`"revision":-18`, `"revision":18.0`}, {`"revision":-18`, `"revision":9223372036854775807`},
-	{`"revision":-18`, `"revision":9223372036854775808`}, {`"revision":-18`, `"revision":-9223372036854775808`},
-	{`"revision":-18`, `"revision":null`}, {`"revision":-18`, `"revision":-`}, {`"revision":-18`, `"revision":018`},
-	{`"revision":-18`, `"revision":1.`}, {`"revision":-18`, `"revision":1e+`}, {`"revision":-18`, `"revision": -18`},
-	{`"entry_id":"e1"`, `"entry_id":"e2"`}, {`"entry_id":"e1"`, `"entry_id":" "`}, {`"entry_id":"e1",`, ``},
-	{`"entry_id":"e1"`, `"entry_id":null`}, {`"entry_id":"e1"`, `"entry_id":1`}, {`"entry_id":"e1","entry_version_id":"v1"`,
-		`"entry_version_id":"v1","entry_id":"e1"`}, {`"entry_version_id":"v1"`, `"entry_version_id":"v1","x":[]`},
+	{`"truncated":false`, `"truncated":0`}, {`"truncated":false`, `"truncated":null`},
+	{`"truncated":false`, `"truncated":falsy`}, {`"truncated":false`, `"truncated":false,"x":1`},
+	{`"truncated":false`, `"kind":"k"`}, {`,"truncated":false`, ``},
+	{`"truncated":false}`, `"truncated":false,"kind":"memory"}`},
+	{`"truncated":false}`, `"truncated":false,"kind":""}`},
+	{`"truncated":false}`, `"truncated":false,"kind":" "}`},
+	{`"truncated":false}`, `"truncated":false,"kind":null}`}, {`"kind":"`, `"kind":"\u0061`},
+	{`"experience"`, `"k"`}, {`"memory_ref"`, `"memory"`}, {`"artifact_ref"`, `"artifact"`},
+	{`"memory_ref":{`, `"memory_ref":null,"x":{`},
+	{`"artifact_ref":{`, `"artifact_ref":{"scope_id":"s",`}, {`"scope_id":"`, `"scope_id":"x`},
+	{`"scope_id":"project:demo"`, `"scope_id":""`},
+	{`"scope_id":"other"`, `"scope_id":"project:demo"`}, {`"scope_id":"other"`, `"scope_id":""`},
+	{`"scope_id":"`, `"scope_id":null,"x":"`}, {`"scope_id":"other",`, ``},
+	{`"family":"memory",`, ``}, {`"family":"memory"`, `"family":null`},
+	{`"family":"memory"`, `"family":""`}, {`"family":"memory"`, `"family":7`},
+	{`"artifact_id":"`, `"artifact_id":null,"x":"`},
+	{`"artifact_id":"`, `"artifact_id":"\u0020`}, {`,"revision":-18`, ``},
+	{`"revision":-18`, `"revision":"-18"`}, {`"revision":-18`, `"revision":-0`},
+	{`"revision":-18`, `"revision":0`}, {`"revision":-18`, `"revision":18.0`},
+	{`"revision":-18`, `"revision":9223372036854775807`},
+	{`"revision":-18`, `"revision":9223372036854775808`},
+	{`"revision":-18`, `"revision":-9223372036854775808`}, {`"revision":-18`, `"revision":null`},
+	{`"revision":-18`, `"revision":-`}, {`"revision":-18`, `"revision":018`},
+	{`"revision":-18`, `"revision":1.`}, {`"revision":-18`, `"revision":1e+`},
+	{`"revision":-18`, `"revision": -18`}, {`"entry_id":"e1"`, `"entry_id":"e2"`},
+	{`"entry_id":"e1"`, `"entry_id":" "`}, {`"entry_id":"e1",`, ``},
+	{`"entry_id":"e1"`, `"entry_id":null`}, {`"entry_id":"e1"`, `"entry_id":1`},
+	{`"entry_id":"e1","entry_version_id":"v1"`, `"entry_version_id":"v1","entry_id":"e1"`},
+	{`"entry_version_id":"v1"`, `"entry_version_id":"v1","x":[]`},
 	{`"entry_id"`, `"entry_i\u0064"`}, {`{"artifact_ref":`, `{"entry_id":"e","artifact_ref":`},
-	{`{"artifact_ref":`, `{"memory_ref":null,"artifact_ref":`}, {`{"a":[`, `{"a":[[`}, {`]}`, `]]}`}, {`[[`, `[[[]],`},
-	{`[[`, `[[[[]],`}, {`{"a":[`, `{"a":1,"\u0061":[`}, {`1.50`, `1.5`}, {`1.50`, `tru`}, {`1.50`, `nul`}, {`1.50`, `[1,]`},
-	{`1.50`, `{"a":1,}`}, {`1.50`, `{"a"1}`}, {`1.50`, `{1}`}, {`1.50`, `"\ud83d`}, {`\u0041`, `A`}, {`\/`, `/`},
-	{"PowerContext", "x"}, {"not instructions", "or instructions"}, {"\n\n", "\n"}, {"BEGIN_", "BEGIN-"}, {"\n{", "\r\n{"},
-	{"\nEND", "\nEND\nEND"}, {"\nEND", "\nEnd"}, {"\nEND", "END"}, {"\n{", "\n{\n"}, {"untrusted_history", "trusted_history"},
+	{`{"artifact_ref":`, `{"memory_ref":null,"artifact_ref":`}, {`{"a":[`, `{"a":[[`},
+	{`]}`, `]]}`}, {`[[`, `[[[]],`}, {`[[`, `[[[[]],`}, {`{"a":[`, `{"a":1,"\u0061":[`},
+	{`1.50`, `1.5`}, {`1.50`, `tru`}, {`1.50`, `nul`}, {`1.50`, `[1,]`}, {`1.50`, `{"a":1,}`},
+	{`1.50`, `{"a"1}`}, {`1.50`, `{1}`}, {`1.50`, `"\ud83d`}, {`\u0041`, `A`}, {`\/`, `/`},
+	{"PowerContext", "x"}, {"not instructions", "or instructions"}, {"\n\n", "\n"},
+	{"BEGIN_", "BEGIN-"}, {"\n{", "\r\n{"}, {"\nEND", "\nEND\nEND"}, {"\nEND", "\nEnd"},
+	{"\nEND", "END"}, {"\n{", "\n{\n"}, {"untrusted_history", "trusted_history"},
 }
 
 // lines are texts with a line of their own each, which no change of another one gives.
@@ -322,10 +340,12 @@ func lines() (questions []question) {
 	items := func(items ...string) string {
 		return `{"trust":"untrusted_history","items":[` + strings.Join(items, ",") + `]}`
 	}
-	cited := func(id int, content string, truncated bool) string {
-		return fmt.Sprintf(`{"citation":{"n":%d},"content":"%s","truncated":%v}`, id, content, truncated)
+	cited := func(id int, content string, cut bool) string {
+		return fmt.Sprintf(`{"citation":{"n":%d},"content":"%s","truncated":%v}`, id, content, cut)
 	}
-	texts := []string{``, `{}`, `7`, `[]`, `{`, `{"`, `{"trust"`, `{"trust":"`, `{"trust":"x"}`, items()}
+	texts := []string{
+		``, `{}`, `7`, `[]`, `{`, `{"`, `{"trust"`, `{"trust":"`, `{"trust":"x"}`, items(),
+	}
 	for _, end := range []string{
 		`\ud83d`, `\ud83d\`, `\ud83d\u`, `\ud83d\u0`, `\ud83d\u0g`, `\ud83d\u123`, `\ud83d\u123g`,
 		`\ud83d\ude0`, `\ud83dx`, `\ud83d"`, `\ude00`, `\ude00\u`, `\`, `\u`, `\u00`,
@@ -342,8 +362,8 @@ func lines() (questions []question) {
 	}
 	// Whether an object has a shape shows where its members are in another order.
 	for _, revision := range []string{
-		"9223372036854775807", "9223372036854775808", "-9223372036854775808", "-9223372036854775809",
-		"10000000000000000000", "0", "-0", "1.0", "1e0",
+		"9223372036854775807", "9223372036854775808", "-9223372036854775808",
+		"-9223372036854775809", "10000000000000000000", "0", "-0", "1.0", "1e0",
 	} {
 		texts = append(texts, items(`{"citation":{"artifact_ref":{"revision":`+revision+
 			`,"family":"f","artifact_id":"a"}},"content":"x","truncated":false}`))
@@ -358,12 +378,15 @@ func lines() (questions []question) {
 
 // snippets are what a text is changed with.
 var snippets = []string{
-	`"`, `\`, `{`, `}`, `[`, `]`, `,`, `:`, ` `, "\n", "\r", `\u`, `\u00`, `\ud83d\ude00`, `\uD83D`, "\u2028", "\u0085", "é",
-	"\xff", "\xe2\x80", "…", `null`, `true`, `0`, `-`, `.`, `e`, `1e5`, `,"a":1`, `"a":`, `[]`, `{}`, `"x"`, `,{}`,
-	`{"citation":{},"content":"x","truncated":false}`, `,{"citation":{},"content":"y","truncated":false}`,
+	`"`, `\`, `{`, `}`, `[`, `]`, `,`, `:`, ` `, "\n", "\r", `\u`, `\u00`, `\ud83d\ude00`,
+	`\uD83D`, "\u2028", "\u0085", "é", "\xff", "\xe2\x80", "…", `null`, `true`, `0`, `-`, `.`,
+	`e`, `1e5`, `,"a":1`, `"a":`, `[]`, `{}`, `"x"`, `,{}`,
+	`{"citation":{},"content":"x","truncated":false}`,
+	`,{"citation":{},"content":"y","truncated":false}`,
 	`,{"citation":{"a":1},"content":"0123456789012345678901234567890123456789","truncated":false}`,
-	`"truncated":true`, `"kind":"memory"`, "END_POWERCONTEXT_PREPARED_CONTEXT_V1", "BEGIN_POWERCONTEXT_PREPARED_CONTEXT_V1",
-	"_citation", "<", "&", "\u200b", "\U000e0001", "\x7f",
+	`"truncated":true`, `"kind":"memory"`, "END_POWERCONTEXT_PREPARED_CONTEXT_V1",
+	"BEGIN_POWERCONTEXT_PREPARED_CONTEXT_V1", "_citation", "<", "&", "\u200b", "\U000e0001",
+	"\x7f",
 }
 
 // mutate changes text in one place.
