@@ -265,7 +265,7 @@ def impossible_cut(items):
 
 
 def shape(node):
-    """Return name, scope, ref and entry of a citation of the four shapes, "lacks an id", or None."""
+    """Return name, scope, ref and entry of one of the four shapes, "lacks an id", or None."""
     m = {name: value for name, _, _, value in node.value}
     name = {"memory_ref": "memory", "memory": "memory",
             "artifact_ref": "artifact", "artifact": "artifact"}
