@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -92,7 +93,11 @@ func TestOtherEncoders(t *testing.T) {
 		e := json.NewEncoder(&b)
 		e.SetEscapeHTML(false)
 		require.NoError(t, e.Encode(json.RawMessage(`"`+three+`"`)))
-		assert.Equal(t, `"`+three+"\"\n", b.String())
+		want := `"` + three + `"`
+		if strings.Contains(runtime.Version(), "jsonv2") {
+			want = string(got)
+		}
+		assert.Equal(t, want+"\n", b.String())
 	})
 	const input = `"` + three + `"`
 	for _, tt := range []struct{ name, command, flag, program string }{

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/untrusted-context/envelope"
+	"github.com/untrusted-context/envelope/internal/numbers"
 )
 
 // question is a text and the parameters to read it with. The members are those of reader.py's
@@ -111,6 +112,7 @@ var faultNames = map[string]error{
 	"lone-surrogate": envelope.ErrLoneSurrogate,
 	"duplicate-name": envelope.ErrDuplicateName,
 	"too-deep":       envelope.ErrTooDeep,
+	"number":         envelope.ErrNumber,
 	"member":         envelope.ErrMember,
 	"undeliverable":  envelope.ErrUndeliverable,
 	"not-canonical":  envelope.ErrNotCanonical,
@@ -367,6 +369,10 @@ func lines() (questions []question) {
 	} {
 		texts = append(texts, items(`{"citation":{"artifact_ref":{"revision":`+revision+
 			`,"family":"f","artifact_id":"a"}},"content":"x","truncated":false}`))
+	}
+	for _, number := range numbers.Crooked {
+		texts = append(texts, items(`{"citation":{"n":[-1,`+number.Text+
+			`]},"content":"x","truncated":false}`))
 	}
 	for _, line := range texts {
 		q := plainQuestion()
