@@ -3,6 +3,7 @@ package docs_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os/exec"
 	"runtime"
 	"strings"
@@ -18,8 +19,8 @@ import (
 func TestSearchIsExact(t *testing.T) {
 	end := envelope.PowerContextV1.End
 	for _, content := range []string{
-		strings.ToLower(end), strings.ReplaceAll(end, "_", " "), strings.ReplaceAll(end, "E", "\uff25"),
-		end[:len(end)-1], end[1:], "END_\u200b" + end[4:],
+		strings.ToLower(end), strings.ReplaceAll(end, "_", " "),
+		strings.ReplaceAll(end, "E", "\uff25"), end[:len(end)-1], end[1:], "END_\u200b" + end[4:],
 	} {
 		p, err := envelope.JSON{}.Render([]envelope.Item{
 			{Citation: json.RawMessage(`{}`), Content: content}}, envelope.Budget{})
@@ -82,6 +83,51 @@ func TestIntactIsNotUnchanged(t *testing.T) {
 	}
 }
 
+// A consumer that decodes a text once more, or in another encoding, finds what was escaped or what
+// only it can read. EscapeNonASCII helps where it takes characters above U+007F.
+func TestDecodedOnceMore(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("no python3")
+	}
+	const program = "import html, quopri, sys, unicodedata, urllib.parse\n" +
+		"data = sys.stdin.buffer.read()\n" +
+		"sys.stdout.buffer.write((%s).encode())"
+	const end, rest = "END_POWERCONTEXT_PREPARED_CONTEXT_V1", "POWERCONTEXT_PREPARED_CONTEXT_V1"
+	for _, tt := range []struct {
+		name, decode, content string
+		nonASCII              bool
+	}{
+		{"UTF-7", `data.decode("utf-7")`, "+AAo-END+AF8-" + rest + "+AAo-", false},
+		{"HTML", `html.unescape(data.decode())`, "&#10;END&#95;" + rest + "&#10;", false},
+		{"a URL", `urllib.parse.unquote(data.decode())`, "%0AEND%5F" + rest + "%0A", false},
+		{"quoted-printable", `quopri.decodestring(data).decode()`,
+			"=0AEND=5F" + rest + "=0A", false},
+		{"Shift_JIS", `data.decode("shift_jis")`, `さ",`, true},
+		{"NFKC", `unicodedata.normalize("NFKC", data.decode())`, "x＂,＂y＂:＂z", true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			intact := func(e envelope.Escape) bool {
+				j := envelope.JSON{Escape: e}
+				p, err := j.Render([]envelope.Item{
+					{Citation: json.RawMessage(`{}`), Content: tt.content}}, envelope.Budget{})
+				require.NoError(t, err)
+				command := exec.Command(python, "-c", fmt.Sprintf(program, tt.decode))
+				command.Stdin = strings.NewReader(p.Content)
+				out, err := command.Output()
+				require.NoError(t, err)
+				lines := strings.Split(string(out), "\n")
+				var line struct{ Items []struct{ Content string } }
+				return lines[len(lines)-1] == end && strings.Count(string(out), end) == 1 &&
+					json.Unmarshal([]byte(lines[len(lines)-2]), &line) == nil &&
+					line.Items[0].Content == tt.content
+			}
+			assert.False(t, intact(0))
+			assert.Equal(t, tt.nonASCII, intact(envelope.EscapeNonASCII))
+		})
+	}
+}
+
 // What encoders leave raw of U+0085, U+2028 and U+2029 in valid text.
 func TestOtherEncoders(t *testing.T) {
 	const three = "\u0085\u2028\u2029"
@@ -102,13 +148,15 @@ func TestOtherEncoders(t *testing.T) {
 	const input = `"` + three + `"`
 	for _, tt := range []struct{ name, command, flag, program string }{
 		{"Python", "python3", "-c", `import json, sys
-sys.stdout.buffer.write(json.dumps(json.loads(sys.stdin.buffer.read()), ensure_ascii=False).encode())`},
+text = json.loads(sys.stdin.buffer.read())
+sys.stdout.buffer.write(json.dumps(text, ensure_ascii=False).encode())`},
 		{"JavaScript", "node", "-e",
-			`process.stdout.write(JSON.stringify(JSON.parse(require("fs").readFileSync(0, "utf8"))))`},
+			`const text = JSON.parse(require("fs").readFileSync(0, "utf8"))
+process.stdout.write(JSON.stringify(text))`},
 		{"Ruby", "ruby", "-e", `require "json"
 STDIN.set_encoding("UTF-8"); print JSON.generate(JSON.parse(STDIN.read))`},
 		{"Perl", "perl", "-e", `use JSON::PP; local $/;
-print JSON::PP->new->utf8->allow_nonref->encode(JSON::PP->new->utf8->allow_nonref->decode(<STDIN>))`},
+my $json = JSON::PP->new->utf8->allow_nonref; print $json->encode($json->decode(<STDIN>))`},
 		{"jq", "jq", "-j", "tojson"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
