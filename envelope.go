@@ -42,7 +42,8 @@ import (
 
 // Item is one piece of untrusted context.
 type Item struct {
-	// Kind says what it is: "memory", "experience". "" is "memory".
+	// Kind says what it is: "memory", "experience", "tool-result". "" is "memory", which the line
+	// does not name.
 	Kind string
 	// Citation says where it is from. It encodes to a JSON object: a MemoryCitation, an
 	// ArtifactCitation, a json.RawMessage, a struct, a map. The object nests at most 60 levels,
@@ -54,9 +55,12 @@ type Item struct {
 	// not replaced but a fault of the item, and so is a panic in one of their methods.
 	//
 	// A value that encodes to an object of the shape of the first two is treated as one of them.
-	// Two items of one kind and citation are duplicates, whatever their contents.
+	// Two items of one kind and citation are duplicates, whatever their contents; a score or a time
+	// in a citation makes every item another one.
 	Citation any
-	Content  string
+	// Content is the untrusted text, in UTF-8. One that was cut inside a character, as a tool's
+	// result may be, is Malformed: strings.ToValidUTF8 mends it.
+	Content string
 }
 
 // JSON renders items as an envelope around one line of JSON: notice, blank line, BEGIN line, JSON

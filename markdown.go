@@ -30,8 +30,9 @@ type Markdown struct {
 	// error.
 	Scope string
 	// Sections are the kinds that are shown, in this order. Nil is memory up to 6, then
-	// experience up to 2; an empty slice that is not nil selects nothing. Two sections of one
-	// kind, or shown with one title, are an error.
+	// experience up to 2; an empty slice that is not nil selects nothing. Items of a kind that no
+	// section names are not shown, and are Unselected in the report. Two sections of one kind, or
+	// shown with one title, are an error.
 	Sections []Section
 	// Show adds lines to each item.
 	Show Show
