@@ -28,12 +28,11 @@ type Budget struct {
 	// longer than that. Default 64; Unlimited is no minimum.
 	MinTruncatedBytes int
 
-	// Even shares the text between the items: short ones whole, long ones cut alike. Without it the
-	// first long item takes what is left, and the rest get nothing. The bound of one item becomes
-	// the largest, from MinTruncatedBytes to MaxItemBytes, with which every candidate that the
-	// limits allow is delivered and none is cut further for want of room. Where there is none, it
-	// is the smallest with which every candidate is delivered all the same, and otherwise
-	// MinTruncatedBytes (at least 1). [Report].Budget says which bound it is.
+	// Even shares the text between the items: short ones whole, long ones cut alike, the last one
+	// perhaps further. Without it the first long item takes what is left, and the rest get nothing.
+	// The bound of one item becomes the largest, from MinTruncatedBytes to MaxItemBytes, with which
+	// every candidate that the limits allow is delivered, or MinTruncatedBytes (at least 1) where
+	// there is none. [Report].Budget says which bound it is.
 	Even bool
 	// MaxTokens bounds the tokens of the whole text, as Counter counts them: for the text that is
 	// returned, the counter has said at most that many. The text is the one that some MaxBytes
@@ -178,18 +177,16 @@ func (s *space) open(dst, head []byte, tail, cutTail int) ([]byte, allowance) {
 // keeps what it writes until an item is cut or left out for want of room. From there on every
 // candidate that could stand in the text alone counts as delivered, and none is written.
 type survey struct {
-	on      bool
-	over    bool // there is no room for every candidate
-	start   int  // where the items begin, in the buffer
-	fixed   int  // what the candidates take but for their contents, each delivered whole
-	kept    int  // what the contents take that were written
-	size    int  // how many bytes of content those are
-	last    int  // the last candidate
-	lost    bool // one cannot be delivered, whatever its content
-	admits  int  // of the item bounds with which a Malformed item may not be one, the largest
-	passes  int  // how many were surveyed before
-	uneven  int  // an item bound that may deliver all of them, with the last cut further; or 0
-	retreat int  // the item bound to take if this pass leaves a candidate out; or 0
+	on     bool
+	over   bool // there is no room for every candidate
+	start  int  // where the items begin, in the buffer
+	fixed  int  // what the candidates take but for their contents, each delivered whole
+	kept   int  // what the contents take that were written
+	size   int  // how many bytes of content those are
+	last   int  // the last candidate
+	lost   bool // one cannot be delivered, whatever its content
+	admits int  // of the item bounds with which a Malformed item may not be one, the largest
+	passes int  // how many were surveyed before
 
 	newest struct {
 		fits    bool // in a text of its own
@@ -202,7 +199,7 @@ type survey struct {
 // begin starts a pass whose items begin at byte start.
 func (v *survey) begin(start int) {
 	if v.on {
-		*v = survey{on: true, start: start, passes: v.passes + 1, uneven: v.uneven}
+		*v = survey{on: true, start: start, passes: v.passes + 1}
 	}
 }
 

@@ -161,7 +161,7 @@ func (w *jsonWriter) fit(
 	var room space
 	room.survey.on, sel.many = even, sel.many || even
 	out, most := w.appendText(dst, sel, limits, &room, r), limits.item
-	for room.again(sel) {
+	for room.survey.over {
 		limits.item, out = share(w.meter(), utf8.UTFMax, &w.markers, out, sel, &room)
 		out = w.appendText(out[:len(dst)], sel, limits, &room, r)
 	}

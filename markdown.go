@@ -93,7 +93,7 @@ func (w *markdownWriter) fit(
 	var room space
 	room.survey.on, sel.many = even, sel.many || even
 	out, most := w.appendText(dst, sel, limits, &room, r), limits.item
-	for room.again(sel) {
+	for room.survey.over {
 		limits.item, out = share(w.meter(), displayPiece, &w.markers, out, sel, &room)
 		out = w.appendText(out[:len(dst)], sel, limits, &room, r)
 	}

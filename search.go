@@ -4,28 +4,15 @@ import (
 	"math"
 )
 
-// again reports whether the text needs another pass: it was only measured, or an item bound that
-// was tried leaves a candidate out.
-func (s *space) again(sel *selection) bool {
-	if s.survey.over || s.survey.retreat == 0 {
-		return s.survey.over
-	}
-	for i := range sel.report {
-		if o := sel.report[i].Outcome; o == TooShort || o == NoRoom {
-			return true
-		}
-	}
-	return false
-}
-
 // share returns the item bound for the next pass over the items, after one that did not have room
-// for all of them. It may write to buf behind the start of the items.
+// for all of them: the largest with which every candidate is delivered, or the least there is. It
+// may write to buf behind the start of the items.
 //
 // What a text takes with an item bound is what its items take outside of their contents, which
-// the pass before has measured, and what the contents take when the trimmer cuts them. That grows
-// with the bound but for two steps down: a bound that reaches invalid UTF-8 makes the item
-// Malformed, and then it takes nothing; and an ellipsis that is written as an escape can be
-// longer than what it stands for.
+// the pass before has measured, and what the contents take when the trimmer cuts them, the last one
+// to the least that it may have. That grows with the bound but for two steps down: a bound that
+// reaches invalid UTF-8 makes the item Malformed, and then it takes nothing; and an ellipsis that is
+// written as an escape can be longer than what it stands for.
 func share[M meter](
 	m M, piece int, marks *markers, buf []byte, sel *selection, s *space,
 ) (size int, out []byte) {
@@ -33,21 +20,13 @@ func share[M meter](
 	least, most := min(max(s.min, 1), s.item), s.item
 	h := sharing{sel: sel, survey: v, min: s.min, all: s.end - v.start, piece: piece}
 	out = buf[:v.start]
-	retreat := v.retreat
-	v.on, v.over, v.retreat = false, false, 0
-	switch {
-	case retreat > 0:
-		size = retreat
-	case v.passes > maxSurveys:
-		size = least
-	default:
+	v.on, v.over, size = false, false, least
+	if v.passes <= maxSurveys {
 		// With a bound below low, what is Malformed may not be.
 		low, found, whole := max(least, min(v.admits+1, most)), 0, false
 		if !v.lost {
+			out, h.lastSize = leastSize(m, marks, out, &h, least)
 			out, found, whole = largest(m, marks, out, &h, low, most)
-		}
-		if !v.lost && !whole && v.uneven == 0 && (found >= low || low > least) {
-			out, v.uneven = smallest(m, marks, out, &h, low, most)
 		}
 		switch {
 		case whole:
@@ -55,10 +34,6 @@ func share[M meter](
 			size, v.on = found, found < most && v.admits > 0
 		case v.admits > least && most > least:
 			size, v.on = min(v.admits, most-1), true
-		case v.uneven > 0:
-			size, v.retreat = v.uneven, least
-		default:
-			size = least
 		}
 	}
 	sel.restart(size)
@@ -75,39 +50,57 @@ type sharing struct {
 	survey *survey
 	min    int // the least that a cut content may hold
 	all    int // room for the items
-	room   int // room for their contents
 	piece  int // the longest piece of content that no cut divides
+
+	lastSize int // the item bound with which the last item takes the least
 }
 
-// contents returns what the contents take when no item has more than size bytes of content, and
-// whether the last item and all others can then be delivered. It writes to the spare capacity of
-// buf.
+// sizeOf returns the item bound for item i when that of all is size.
+func (h *sharing) sizeOf(i, size int) int {
+	if i == h.survey.last {
+		return min(size, h.lastSize)
+	}
+	return size
+}
+
+// leastSize returns the smallest item bound, from least on, with which the last item is delivered.
+func leastSize[M meter](
+	m M, marks *markers, buf []byte, h *sharing, least int,
+) (out []byte, size int) {
+	start, content := len(buf), h.sel.items[h.survey.last].Content
+	for size = least; size < least+h.piece+len(ellipsis); size++ {
+		var t trimmed
+		a := allowance{size: size, min: h.min, room: h.all, roomCut: h.all}
+		if buf, t = trim(m, marks, buf, content, a); t.outcome.Delivered() {
+			break
+		}
+	}
+	return buf[:start], size
+}
+
+// contents returns what the contents take when no item has more than size bytes of content and the
+// last no more than it needs, and whether every item can then be delivered. It writes to the spare
+// capacity of buf.
 func contents[M meter](
 	m M, marks *markers, buf []byte, h *sharing, size int,
-) (out []byte, written int, last, others bool) {
+) (out []byte, written int, whole bool) {
 	start := len(buf)
-	last, others = true, true
+	whole = true
 	for i := range h.sel.report {
 		if !h.sel.report[i].Outcome.Delivered() {
 			continue
 		}
-		a := allowance{size: size, room: h.all, roomCut: h.all}
+		a := allowance{size: h.sizeOf(i, size), min: h.min, room: h.all, roomCut: h.all}
 		var t trimmed
 		buf, t = trim(m, marks, buf, h.sel.items[i].Content, a)
 		written += len(buf) - start
 		buf = buf[:start]
-		short := !t.outcome.Delivered()
 		if t.outcome == Truncated {
 			written += h.survey.newest.cutTail
-			short = t.size < h.min
 		}
-		if short && i == h.survey.last {
-			last = false
-		} else if short {
-			others = false
-		}
+		whole = whole && t.outcome.Delivered()
 	}
-	return buf, written, last, others
+	return buf, written, whole
 }
 
 // largest returns the largest size from least to most with which the contents have room, or less
@@ -132,8 +125,8 @@ func largest[M meter](
 			next = h.between(low, high, room)
 		}
 		var n int
-		var last, others bool
-		buf, n, last, others = contents(m, marks, buf, h, next)
+		var all bool
+		buf, n, all = contents(m, marks, buf, h, next)
 		switch {
 		case n > room && next > high.size:
 			return buf, low.size, whole
@@ -143,7 +136,7 @@ func largest[M meter](
 			if next > high.size {
 				high = spent{size: most + 1}
 			}
-			low, whole = spent{next, n}, last && others
+			low, whole = spent{next, n}, all
 			if room-n < h.growing(next) {
 				return buf, low.size, whole
 			}
@@ -190,7 +183,7 @@ func (h *sharing) delivered(size int) int {
 	n := 0
 	for i := range h.sel.report {
 		if r := &h.sel.report[i]; r.Outcome.Delivered() {
-			n += min(r.DeliveredBytes, size)
+			n += min(r.DeliveredBytes, h.sizeOf(i, size))
 		}
 	}
 	return n
@@ -204,7 +197,8 @@ func (h *sharing) growing(size int) int {
 		return n
 	}
 	for i := range h.sel.report {
-		if r := &h.sel.report[i]; r.Outcome.Delivered() && r.DeliveredBytes > size+nearBytes {
+		r := &h.sel.report[i]
+		if r.Outcome.Delivered() && r.DeliveredBytes > size+nearBytes && i != h.survey.last {
 			n++
 		}
 	}
@@ -213,19 +207,6 @@ func (h *sharing) growing(size int) int {
 
 // nearBytes is how much larger another size may be that would have done.
 const nearBytes = 8
-
-// smallest returns the smallest size with which every item but the last can be delivered.
-func smallest[M meter](
-	m M, marks *markers, buf []byte, h *sharing, low, most int,
-) (out []byte, size int) {
-	for size := low; size < min(most, low+h.piece+len(ellipsis)+1); size++ {
-		var others bool
-		if buf, _, _, others = contents(m, marks, buf, h, size); others {
-			return buf, size
-		}
-	}
-	return buf, low
-}
 
 // fitter is a renderer that appends the text that the limits have room for.
 type fitter interface {
