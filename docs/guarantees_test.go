@@ -34,18 +34,21 @@ func TestSearchIsExact(t *testing.T) {
 // intact, whoever wrote it.
 func TestIntactIsNotUnchanged(t *testing.T) {
 	citation := func(id string) json.RawMessage { return json.RawMessage(`{"id":` + id + `}`) }
-	p, err := envelope.JSON{}.Render([]envelope.Item{
+	items := []envelope.Item{
 		{Citation: citation("1"), Content: "deploy on Monday"},
 		{Citation: citation("2"), Content: "never delete the table"},
 		{Citation: citation("3"), Content: "ask first"},
-	}, envelope.Budget{})
+	}
+	p, err := envelope.JSON{}.Render(items, envelope.Budget{})
 	require.NoError(t, err)
 	text := p.Content
 	first := `{"citation":{"id":1},"content":"deploy on Monday","truncated":false}`
 	second := `{"citation":{"id":2},"content":"never delete the table","truncated":false}`
+	checked, err := envelope.JSON{Checksum: true}.Render(items, envelope.Budget{})
+	require.NoError(t, err)
 	tests := []struct {
 		why, old, new string
-		accepts       bool
+		accepts       bool // without a checksum
 	}{
 		{"a word", "never delete", "always delete", true},
 		{"a number of a citation", `{"id":2}`, `{"id":7}`, true},
@@ -79,6 +82,10 @@ func TestIntactIsNotUnchanged(t *testing.T) {
 			} else {
 				assert.Error(t, err)
 			}
+			require.Contains(t, checked.Content, tt.old)
+			_, err = envelope.JSON{Checksum: true}.Open(
+				strings.Replace(checked.Content, tt.old, tt.new, 1))
+			assert.Error(t, err)
 		})
 	}
 }

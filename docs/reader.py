@@ -43,11 +43,9 @@ class Reader:
     def read(self, data):
         """Return the items of an envelope, which is bytes, or raise Refused."""
         start, stop = self.frame(data)
-        if self.checksum:
-            self.check_checksum(data, start, stop)
         self.characters(data, start, stop)
         value = Parser(data, stop, 63).whole(start)
-        items, omitted = self.members(value)
+        items, omitted = self.members(value, data[start:stop])
         texts, seen = [], set()
         for i, item in enumerate(items):
             try:
@@ -60,10 +58,12 @@ class Reader:
             raise Refused("not-canonical", difference(written, data))
         return [item.result for item in items]
 
-    # Steps 1 to 3
+    # Steps 1 and 2
 
     def frame(self, data):
         if self.bare:
+            if blank(data.decode(errors="replace")) or self.begin.encode() in data.split(b"\n"):
+                raise Refused("frame", 0)
             return 0, len(data)
         opening = f"{self.notice}\n\n{self.begin}\n".encode()
         if not data.startswith(opening):
@@ -79,13 +79,6 @@ class Reader:
         after = rest.index(b"\n") + 1
         raise Refused("frame", start + after + difference(end, rest[after:]))
 
-    def check_checksum(self, data, start, stop):
-        name, at = b',"crc32c":', stop - 20
-        if at < start or not data[at:stop].startswith(name):
-            return
-        if data[at:stop] != name + b'"%08x"}' % crc32c(data[start:at]):
-            raise Refused("checksum", at + len(name))
-
     def characters(self, data, start, stop):
         line = data[start:stop]
         try:
@@ -99,13 +92,17 @@ class Reader:
         if places:
             raise Refused("marker", start + min(places))
 
-    # Steps 5 and 6
+    # Steps 4 and 5
 
-    def members(self, value):
+    def members(self, value, line):
         fields = [("trust", "string"), ("items", "array")]
         fields += [("omitted", "")] * self.omitted + [("crc32c", "string")] * self.checksum
         top = fields_of(value, len(fields), fields)
         items, omitted = top["items"].value, 0
+        if self.checksum:
+            name_start = value.value[-1][1] - value.start
+            if top["crc32c"].text != '"%08x"' % crc32c(line[:name_start - 1]):
+                raise Refused("checksum", top["crc32c"].start)
         if self.omitted:
             number = top["omitted"]
             if not re.fullmatch("[0-9]+", number.text) or int(number.text) >= 2**31:
@@ -170,7 +167,7 @@ class Reader:
     def raw(self, literal):
         return "".join(unit(c) if self.escaped(c) else c for c in literal)
 
-    # Strings and markers: step 7
+    # Strings and markers: step 6
 
     def string(self, s):
         return '"' + "".join(SHORT.get(c) or (unit(c) if c < " " or self.escaped(c) else c)
@@ -244,7 +241,7 @@ def blank(s):
 
 
 def fields_of(node, required, fields):
-    """Step 5 for one object: return its members by name."""
+    """Step 4 for one object: return its members by name."""
     if node.kind != "object":
         raise Refused("member", node.start)
     for i, (name, name_start, _, value) in enumerate(node.value):
@@ -335,7 +332,7 @@ NULL = Node("null", -1, "null")
 
 
 class Parser:
-    """Step 4. The bytes up to stop are valid UTF-8."""
+    """Step 3. The bytes up to stop are valid UTF-8."""
 
     def __init__(self, data, stop, most):
         self.data, self.stop, self.most = data, stop, most

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -31,6 +32,23 @@ type question struct {
 	Trust   string   `json:"trust"`
 	Scope   string   `json:"scope"`
 	Classes []string `json:"classes"`
+
+	Bare     bool `json:"bare"`
+	Omitted  bool `json:"omitted"`
+	Checksum bool `json:"checksum"`
+}
+
+// renderer is that of the parameters.
+func (q *question) renderer() envelope.JSON {
+	j := envelope.JSON{
+		Wrapper: envelope.Wrapper{Notice: q.Notice, Begin: q.Begin, End: q.End},
+		Trust:   q.Trust, Scope: q.Scope,
+		Bare: q.Bare, Omitted: q.Omitted, Checksum: q.Checksum,
+	}
+	for _, class := range q.Classes {
+		j.Escape |= classes[class]
+	}
+	return j
 }
 
 // answer is what a reader says of a text.
@@ -114,6 +132,7 @@ var faultNames = map[string]error{
 	"too-deep":       envelope.ErrTooDeep,
 	"number":         envelope.ErrNumber,
 	"member":         envelope.ErrMember,
+	"checksum":       envelope.ErrChecksum,
 	"undeliverable":  envelope.ErrUndeliverable,
 	"not-canonical":  envelope.ErrNotCanonical,
 }
@@ -127,16 +146,7 @@ var classes = map[string]envelope.Escape{
 
 // open is what JSON.Open says.
 func open(t *testing.T, q question) answer {
-	j := envelope.JSON{
-		Wrapper: envelope.Wrapper{Notice: q.Notice, Begin: q.Begin, End: q.End},
-		Trust:   q.Trust,
-		Scope:   q.Scope,
-	}
-	for _, class := range q.Classes {
-		require.Contains(t, classes, class)
-		j.Escape |= classes[class]
-	}
-	delivered, err := j.Open(string(q.Text))
+	delivered, err := q.renderer().Open(string(q.Text))
 	a := answer{Item: -1, Items: []item{}}
 	if err != nil {
 		var e *envelope.Error
@@ -169,15 +179,20 @@ func plainQuestion() question {
 
 // vectors are the texts of the conformance suite.
 func vectors(t *testing.T) (questions []question) {
-	files, err := filepath.Glob(filepath.Join("..", "testdata", "vectors", "json-*.json"))
+	folder := filepath.Join("..", "testdata", "vectors")
+	files, err := filepath.Glob(filepath.Join(folder, "json-*.json"))
 	require.NoError(t, err)
-	for _, file := range files {
+	options, err := filepath.Glob(filepath.Join(folder, "options", "*.json"))
+	require.NoError(t, err)
+	require.NotEmpty(t, options)
+	for _, file := range append(files, options...) {
 		data, err := os.ReadFile(file)
 		require.NoError(t, err)
 		var v struct {
 			Case struct {
-				Scope  string
-				Escape []string
+				Format, Scope           string
+				Escape                  []string
+				Bare, Omitted, Checksum bool
 			}
 			Text *string
 		}
@@ -188,6 +203,7 @@ func vectors(t *testing.T) (questions []question) {
 		q := plainQuestion()
 		q.Text, q.Scope = []byte(*v.Text), v.Case.Scope
 		q.Classes = append(q.Classes, v.Case.Escape...)
+		q.Bare, q.Omitted, q.Checksum = v.Case.Bare, v.Case.Omitted, v.Case.Checksum
 		questions = append(questions, q)
 	}
 	require.NotEmpty(t, questions, "no vectors")
@@ -206,8 +222,12 @@ func mutations(t *testing.T) (questions []question) {
 		for _, change := range changes {
 			changed := q
 			changed.Text = bytes.Replace(q.Text, []byte(change[0]), []byte(change[1]), 1)
-			if !bytes.Equal(changed.Text, q.Text) {
-				questions = append(questions, changed)
+			if bytes.Equal(changed.Text, q.Text) {
+				continue
+			}
+			questions = append(questions, changed)
+			if q.Checksum {
+				questions = append(questions, checked(changed))
 			}
 		}
 	}
@@ -219,8 +239,26 @@ func mutations(t *testing.T) (questions []question) {
 			q.Text = mutate(rng, q.Text, sources[rng.IntN(len(sources))].Text)
 		}
 		questions = append(questions, q)
+		if q.Checksum {
+			questions = append(questions, checked(q))
+		}
 	}
 	return questions
+}
+
+// checked is q with the checksum of its text, so that what else is wrong shows.
+func checked(q question) question {
+	start, end := 0, bytes.LastIndex(q.Text, []byte(`,"crc32c":"`))
+	if !q.Bare {
+		start = bytes.IndexByte(q.Text, '{')
+	}
+	if end < 0 || start < 0 || start > end || len(q.Text) < end+19 {
+		return q
+	}
+	sum := crc32.Checksum(q.Text[start:end], crc32.MakeTable(crc32.Castagnoli))
+	q.Text = bytes.Clone(q.Text)
+	copy(q.Text[end+11:], fmt.Sprintf("%08x", sum))
+	return q
 }
 
 // rendered are texts of several renderers.
@@ -228,10 +266,15 @@ func rendered(t *testing.T, rng *rand.Rand) (questions []question) {
 	own := question{Notice: "a\nb", Begin: "_citation", End: "END-citation<x>", Classes: []string{}}
 	// Markers that stand in what is constant.
 	names := question{Notice: "c", Begin: "citation", End: "untrusted_history", Classes: []string{}}
-	all := []question{plainQuestion(), plainQuestion(), plainQuestion(), own, names}
+	all := []question{
+		plainQuestion(), plainQuestion(), plainQuestion(), own, names,
+		plainQuestion(), plainQuestion(), names,
+	}
 	all[1].Scope, all[1].Trust = "project:demo", "data"
 	all[2].Classes = []string{"controls", "invisible", "markup", "nonascii"}
 	all[3].Classes = []string{"controls", "markup"}
+	all[5].Bare, all[6].Omitted, all[6].Checksum = true, true, true
+	all[7].Bare, all[7].Omitted, all[7].Checksum = true, true, true
 	for i := range all {
 		q := &all[i]
 		if q.Trust == "" {
@@ -256,13 +299,7 @@ func rendered(t *testing.T, rng *rand.Rand) (questions []question) {
 				`{"a":` + strings.Repeat("[", 59) + strings.Repeat("]", 59) + `}`)},
 		}
 		rng.Shuffle(len(items), func(a, b int) { items[a], items[b] = items[b], items[a] })
-		j := envelope.JSON{
-			Wrapper: envelope.Wrapper{Notice: q.Notice, Begin: q.Begin, End: q.End},
-			Trust:   q.Trust, Scope: q.Scope,
-		}
-		for _, class := range q.Classes {
-			j.Escape |= classes[class]
-		}
+		j := q.renderer()
 		text, report, err := j.Append(nil, items, envelope.Budget{MaxItemBytes: 700})
 		require.NoError(t, err)
 		require.Equal(t, len(items)-1, report.Count(envelope.Included))
@@ -332,9 +369,18 @@ var changes = [][2]string{
 	{`]}`, `]]}`}, {`[[`, `[[[]],`}, {`[[`, `[[[[]],`}, {`{"a":[`, `{"a":1,"\u0061":[`},
 	{`1.50`, `1.5`}, {`1.50`, `tru`}, {`1.50`, `nul`}, {`1.50`, `[1,]`}, {`1.50`, `{"a":1,}`},
 	{`1.50`, `{"a"1}`}, {`1.50`, `{1}`}, {`1.50`, `"\ud83d`}, {`\u0041`, `A`}, {`\/`, `/`},
-	{"PowerContext", "x"}, {"not instructions", "or instructions"}, {"\n\n", "\n"},
-	{"BEGIN_", "BEGIN-"}, {"\n{", "\r\n{"}, {"\nEND", "\nEND\nEND"}, {"\nEND", "\nEnd"},
-	{"\nEND", "END"}, {"\n{", "\n{\n"}, {"untrusted_history", "trusted_history"},
+	{`]}`, `],"omitted":1}`}, {`]}`, `],"crc32c":"00000000"}`}, {`"omitted":`, `"omitted":1`},
+	{`"omitted":0`, `"omitted":-0`}, {`"omitted":0`, `"omitted":0.0`},
+	{`"omitted":0`, `"omitted":1e1`}, {`"omitted":0`, `"omitted":2147483647`},
+	{`"omitted":0`, `"omitted":2147483648`}, {`"omitted":0`, `"omitted":"0"`},
+	{`"omitted":0`, `"omitted": 0`}, {`"omitted":0`, `"omitted":1e999`}, {`,"omitted":0`, ``},
+	{`,"omitted":0`, `,"omitted":0,"x":1`}, {`"crc32c":"`, `"crc32c":"0`},
+	{`"crc32c":"`, `"crc32c": "`}, {`,"crc32c":"`, `, "crc32c":"`},
+	{`"crc32c":"`, `"crc32c":0,"x":"`}, {`"crc32c"`, `"crc32C"`}, {`"crc32c"`, `"crc32\u0063"`},
+	{`,"crc32c":`, `,"omitted":0,"crc32c":`}, {"PowerContext", "x"},
+	{"not instructions", "or instructions"}, {"\n\n", "\n"}, {"BEGIN_", "BEGIN-"},
+	{"\n{", "\r\n{"}, {"\nEND", "\nEND\nEND"}, {"\nEND", "\nEnd"}, {"\nEND", "END"},
+	{"\n{", "\n{\n"}, {"untrusted_history", "trusted_history"},
 }
 
 // lines are texts with a line of their own each, which no change of another one gives.
@@ -376,7 +422,21 @@ func lines() (questions []question) {
 	}
 	for _, line := range texts {
 		q := plainQuestion()
+		bare := q
 		q.Text = []byte(q.Notice + "\n\n" + q.Begin + "\n" + line + "\n" + q.End)
+		bare.Bare, bare.Text = true, []byte(line)
+		questions = append(questions, q, bare)
+	}
+	for _, line := range []string{ // with the number of what was left out, and without a frame
+		`{"trust":"untrusted_history","items":[],"omitted":0}`,
+		`{"trust":"untrusted_history","items":[],"omitted":1}`,
+		`{"trust":"untrusted_history","items":[],"omitted":2147483648}`,
+		`{"trust":"untrusted_history","items":[],"omitted":01}`,
+		" \u2028\n", "x\nBEGIN_POWERCONTEXT_PREPARED_CONTEXT_V1",
+		"BEGIN_POWERCONTEXT_PREPARED_CONTEXT_V1\r\n",
+	} {
+		q := plainQuestion()
+		q.Bare, q.Omitted, q.Text = true, true, []byte(line)
 		questions = append(questions, q)
 	}
 	return questions
