@@ -20,15 +20,45 @@ type Budget struct {
 	// MaxItems bounds how many items are delivered. Default 8.
 	MaxItems int
 	// MaxItemBytes bounds the content of one item, the ellipsis of a truncated one included: the
-	// decoded content for JSON, the displayed body for Markdown. Default 2000.
+	// decoded content for JSON, the displayed body for Markdown. Default 2000, whatever MaxBytes
+	// is: a text with one item, such as a tool's result, is given all its room by Unlimited.
 	MaxItemBytes int
 	// MinTruncatedBytes is the minimum length of a truncated content, measured likewise. An item
 	// that would be cut shorter is left out; with a MaxItemBytes below it, every item that is
 	// longer than that. Default 64; Unlimited is no minimum.
 	MinTruncatedBytes int
+
+	// Even shares the text between the items: short ones whole, long ones cut alike, the last one
+	// perhaps further. Without it the first long item takes what is left, and the rest get nothing.
+	// The bound of one item becomes the largest, from MinTruncatedBytes to MaxItemBytes, with which
+	// every candidate that the limits allow is delivered, or MinTruncatedBytes (at least 1) where
+	// there is none. [Report].Budget says which bound it is.
+	Even bool
+	// MaxTokens bounds the tokens of the whole text, as Counter counts them: for the text that is
+	// returned, the counter has said at most that many. The text is the one that some MaxBytes
+	// gives, not above the Budget's own, and [Report].Budget says which; the other bounds hold as
+	// they are, with their defaults. 0 and Unlimited are no bound; with Unlimited the text is
+	// counted all the same, for Report.Tokens.
+	MaxTokens int
+	// Counter counts for MaxTokens. It is an error to set one of the two alone, but for Unlimited.
+	Counter Counter
 }
 
-const defaultBytes = 8000
+// Counter counts the tokens of a text: a tokenizer. The Codec of the module
+// github.com/tiktoken-go/tokenizer is one as it stands. Count is asked for at most 24 texts a call,
+// one after the other; it has to be safe for concurrent use where calls with one Counter are
+// concurrent. It need not add up, nor grow with the text: that costs fit, never the bound. A count
+// that fails, is negative or panics is the error of the call, an [ErrCounter].
+type Counter interface {
+	Count(text string) (int, error)
+}
+
+const (
+	defaultBytes             = 8000
+	defaultItems             = 8
+	defaultItemBytes         = 2000
+	defaultMinTruncatedBytes = 64
+)
 
 // bounds is a budget with its defaults and its "no bound" filled in.
 type bounds struct {
@@ -45,20 +75,37 @@ func (b Budget) bounds() (bounds, error) {
 		{b.MaxItems, "budget.MaxItems"},
 		{b.MaxItemBytes, "budget.MaxItemBytes"},
 		{b.MinTruncatedBytes, "budget.MinTruncatedBytes"},
+		{b.MaxTokens, "budget.MaxTokens"},
 	} {
 		if f.value < Unlimited {
 			return bounds{}, optionError(ErrBudget, f.name, -1, "")
 		}
 	}
+	switch {
+	case b.MaxTokens > 0 && b.Counter == nil:
+		return bounds{}, optionError(ErrBudget, "budget.Counter", -1, "MaxTokens needs one")
+	case b.MaxTokens == 0 && b.Counter != nil:
+		return bounds{}, optionError(ErrBudget, "budget.MaxTokens", -1, "a Counter needs it")
+	}
 	most := bound(b.MaxBytes, defaultBytes, math.MaxInt)
 	return bounds{
 		bytes: most,
-		items: bound(b.MaxItems, 8, math.MaxInt),
+		items: bound(b.MaxItems, defaultItems, math.MaxInt),
 		// No content is longer than the text that it stands in, so that a lower bound than
 		// MaxItemBytes changes nothing but how much of a content is looked at.
-		item: min(bound(b.MaxItemBytes, 2000, math.MaxInt), max(most, lookBytes)),
-		min:  bound(b.MinTruncatedBytes, 64, 0),
+		item: min(bound(b.MaxItemBytes, defaultItemBytes, math.MaxInt), max(most, lookBytes)),
+		min:  bound(b.MinTruncatedBytes, defaultMinTruncatedBytes, 0),
 	}, nil
+}
+
+// plain returns the byte bounds of b with their defaults spelt out.
+func (b Budget) plain() Budget {
+	return Budget{
+		MaxBytes:          bound(b.MaxBytes, defaultBytes, Unlimited),
+		MaxItems:          bound(b.MaxItems, defaultItems, Unlimited),
+		MaxItemBytes:      bound(b.MaxItemBytes, defaultItemBytes, Unlimited),
+		MinTruncatedBytes: bound(b.MinTruncatedBytes, defaultMinTruncatedBytes, Unlimited),
+	}
 }
 
 // lookBytes is how much of a content is looked at in any case, where a bound would have it more.
@@ -78,6 +125,7 @@ func bound(value, zero, unlimited int) int {
 type space struct {
 	bounds
 	end     int // of the buffer, where the items end at the latest; -1 when the frame does not fit
+	survey  survey
 	scratch [headBytes]byte
 }
 
@@ -98,8 +146,12 @@ const headBytes = 1024
 // even the longest form of so many bytes has room there, and otherwise a scratch: dst must not grow
 // for what does not fit.
 func (s *space) head(dst []byte, least int) ([]byte, bool) {
+	from := len(dst)
+	if s.survey.on {
+		from = s.survey.start
+	}
 	switch {
-	case s.end-len(dst) <= least:
+	case s.end-from <= least:
 		return nil, false
 	case cap(dst)-len(dst) >= headBytes+quote.UnitBytes*least:
 		return dst[len(dst):], true
@@ -111,10 +163,83 @@ func (s *space) head(dst []byte, least int) ([]byte, bool) {
 // returns what the content may take. The tail of a content that is cut takes cutTail bytes more.
 func (s *space) open(dst, head []byte, tail, cutTail int) ([]byte, allowance) {
 	room := s.end - len(dst) - len(head) - tail
-	if room <= 0 {
+	if s.survey.on {
+		alone := room + len(dst) - s.survey.start
+		s.survey.open(len(dst), len(head)+tail, cutTail, alone > 0)
+	}
+	if room <= 0 || s.survey.over {
 		return dst, s.none()
 	}
 	return append(dst, head...), allowance{s.item, s.min, room, room - cutTail}
+}
+
+// survey is what the items of a text take, had it room for all of them. A pass that is surveyed
+// keeps what it writes until an item is cut or left out for want of room. From there on every
+// candidate that could stand in the text alone counts as delivered, and none is written.
+type survey struct {
+	on     bool
+	over   bool // there is no room for every candidate
+	start  int  // where the items begin, in the buffer
+	fixed  int  // what the candidates take but for their contents, each delivered whole
+	kept   int  // what the contents take that were written
+	size   int  // how many bytes of content those are
+	last   int  // the last candidate
+	lost   bool // one cannot be delivered, whatever its content
+	admits int  // of the item bounds with which a Malformed item may not be one, the largest
+	passes int  // how many were surveyed before
+
+	newest struct {
+		fits    bool // in a text of its own
+		start   int  // where it begins, in the buffer
+		outside int  // what it takes but for its content, when that is not cut
+		cutTail int  // how much more that is when it is cut
+	}
+}
+
+// begin starts a pass whose items begin at byte start.
+func (v *survey) begin(start int) {
+	if v.on {
+		*v = survey{on: true, start: start, passes: v.passes + 1}
+	}
+}
+
+// open notes what the newest candidate takes but for its content.
+func (v *survey) open(start, outside, cutTail int, fits bool) {
+	v.newest.fits = fits
+	v.newest.start, v.newest.outside, v.newest.cutTail = start, outside, cutTail
+}
+
+// nearlyFull is more room than a cut leaves unused.
+const nearlyFull = 64
+
+// noted enters candidate i, the newest, and returns the buffer to go on with and what counts as
+// done with the content.
+func (s *space) noted(
+	m meter, dst []byte, i int, content string, t trimmed,
+) ([]byte, trimmed) {
+	v := &s.survey
+	if !v.on {
+		return dst, t
+	}
+	if t.outcome == Malformed {
+		before, _ := m.measure(content[:t.invalid], math.MaxInt)
+		v.admits = max(v.admits, before+len(ellipsis))
+		return dst, t
+	}
+	cut := t.outcome == Truncated && s.end-len(dst) >= nearlyFull // by the item bound
+	if !v.over && (cut || t.outcome == Included) {
+		v.kept += len(dst) - v.newest.start - v.newest.outside
+		v.size += t.size
+	} else {
+		v.over = true
+		v.lost = v.lost || !v.newest.fits
+		dst = dst[:v.start]
+		t = trimmed{outcome: Truncated, size: min(len(content), s.item)}
+	}
+	v.fixed += v.newest.outside
+	v.newest.fits = false
+	v.last = i
+	return dst, t
 }
 
 // none is the allowance of an item for which there is no room.

@@ -32,7 +32,7 @@ func TestJSONBudgetSweep(t *testing.T) {
 			twin := twinJSON{wrapper: envelope.PowerContextV1, trust: "untrusted_history"}
 			citation, _, _ := twin.citation(memory("e", "").Citation)
 			size := func(content string, truncated bool) int {
-				return len(twin.render([]twinItem{{"memory", citation, content, truncated}}))
+				return len(twin.render([]twinItem{{"memory", citation, content, truncated}}, 0))
 			}
 			delivered := 0
 			for most := 1; most <= 2000; most++ {
@@ -91,7 +91,7 @@ func TestJSONBounds(t *testing.T) {
 		{"the item bound is exact", []string{x(2000), x(2001), x(1999)}, envelope.Budget{}, []string{"included", "truncated", "included"}, []int{2000, 2000, 1999}},
 		{"a multi-byte character at the item bound", []string{strings.Repeat("中", 667)}, envelope.Budget{}, []string{"truncated"}, []int{665*3 + 3}},
 		{"no item bound", []string{x(5000)}, envelope.Budget{MaxItemBytes: envelope.Unlimited}, []string{"included"}, []int{5000}},
-		{"no bound at all", []string{x(1 << 20)}, envelope.Budget{-1, -1, -1, -1}, []string{"included"}, []int{1 << 20}},
+		{"no bound at all", []string{x(1 << 20)}, envelope.Budget{MaxBytes: -1, MaxItems: -1, MaxItemBytes: -1, MinTruncatedBytes: -1}, []string{"included"}, []int{1 << 20}},
 		{"nine items", []string{"a", "b", "c", "d", "e", "f", "g", "h", "i"}, envelope.Budget{}, []string{"included", "included", "included", "included", "included", "included", "included", "included", "over-limit"}, []int{1, 1, 1, 1, 1, 1, 1, 1, 0}},
 		{"any number of items", strings.Split(x(30), ""), envelope.Budget{MaxItems: envelope.Unlimited}, strings.Split(strings.Repeat("included ", 29)+"included", " "), nil},
 		{"the ellipsis counts for the minimum", []string{x(500)}, envelope.Budget{MaxItemBytes: 64}, []string{"truncated"}, []int{64}},

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,48 +19,78 @@ func testsOf(t *testing.T, dir string) (names []string) {
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		require.NoError(t, err)
-		for _, match := range regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark|Example)\w*)\(`).FindAllStringSubmatch(string(data), -1) {
+		name := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark|Example)\w*)\(`)
+		for _, match := range name.FindAllStringSubmatch(string(data), -1) {
 			names = append(names, match[1])
 		}
 	}
 	return names
 }
 
-// A promise that names a test names one that is there.
+// A document that names a test, or a command that runs one, names one that is there.
 func TestDocumentsNameTests(t *testing.T) {
+	documents, err := filepath.Glob("*.md")
+	require.NoError(t, err)
+	more, err := filepath.Glob("docs/*.md")
+	require.NoError(t, err)
 	var all []string
-	for _, dir := range []string{".", "transcript", "cmd/envelope", "internal/strictjson", "internal/encode"} {
+	for _, dir := range packages(t) {
 		all = append(all, testsOf(t, dir)...)
 	}
-	data, err := os.ReadFile("SECURITY.md")
-	require.NoError(t, err)
-	named := regexp.MustCompile("`((?:Test|Fuzz)\\w+)`").FindAllStringSubmatch(string(data), -1)
-	require.NotEmpty(t, named)
-	for _, match := range named {
-		assert.Contains(t, all, match[1], "SECURITY.md names it")
-	}
-
-	data, err = os.ReadFile("README.md")
-	require.NoError(t, err)
-	commands := regexp.MustCompile("`[^`\n]*go test ([^`]+)`").FindAllStringSubmatch(string(data), -1)
-	for _, command := range commands {
-		fields := strings.Fields(command[1])
-		pkg := fields[len(fields)-1]
-		for i, flag := range fields[:len(fields)-1] {
-			pattern := strings.Trim(fields[i+1], "'")
-			if flag != "-run" && flag != "-fuzz" && flag != "-bench" || pattern == "^$" {
-				continue
-			}
-			re, err := regexp.Compile(pattern)
-			require.NoError(t, err, command[1])
-			names := append(testsOf(t, pkg), testsOf(t, filepath.Join("examples", pkg))...)
-			kind := map[string]string{"-run": "Test", "-fuzz": "Fuzz", "-bench": "Benchmark"}[flag]
-			found := false
-			for _, name := range names {
-				found = found || strings.HasPrefix(name, kind) && re.MatchString(name)
-			}
-			assert.True(t, found, "README.md: go test %s", command[1])
+	named, commands := 0, 0
+	for _, document := range append(documents, more...) {
+		data, err := os.ReadFile(document)
+		require.NoError(t, err)
+		name := regexp.MustCompile("`((?:Test|Fuzz)\\w+)`")
+		for _, match := range name.FindAllStringSubmatch(string(data), -1) {
+			assert.Contains(t, all, match[1], "%s names it", document)
+			named++
 		}
+		command := regexp.MustCompile("`[^`\n]*go test ([^`]+)`")
+		for _, match := range command.FindAllStringSubmatch(string(data), -1) {
+			requireTests(t, document, match[1])
+			commands++
+		}
+	}
+	assert.NotZero(t, named, "no document names a test")
+	assert.NotZero(t, commands, "no document has a command")
+}
+
+// packages returns the folders that have tests.
+func packages(t *testing.T) (dirs []string) {
+	err := filepath.WalkDir(".", func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.IsDir() && (path == "." || !strings.HasPrefix(d.Name(), ".")) {
+			dirs = append(dirs, path)
+		} else if err == nil && d.IsDir() {
+			return filepath.SkipDir
+		}
+		return err
+	})
+	require.NoError(t, err)
+	return dirs
+}
+
+// requireTests demands that each pattern of a command, what stands behind go test, has a test to
+// run, in the package that it names, in this module or in one of the others.
+func requireTests(t *testing.T, document, command string) {
+	fields := strings.Fields(command)
+	pkg := fields[len(fields)-1]
+	for i, flag := range fields[:len(fields)-1] {
+		pattern := strings.Trim(fields[i+1], "'")
+		if flag != "-run" && flag != "-fuzz" && flag != "-bench" || pattern == "^$" {
+			continue
+		}
+		re, err := regexp.Compile(pattern)
+		require.NoError(t, err, command)
+		var names []string
+		for _, module := range []string{".", "bench", "examples"} {
+			names = append(names, testsOf(t, filepath.Join(module, pkg))...)
+		}
+		kind := map[string]string{"-run": "Test", "-fuzz": "Fuzz", "-bench": "Benchmark"}[flag]
+		found := slices.ContainsFunc(names, func(name string) bool {
+			return strings.HasPrefix(name, kind) && re.MatchString(name)
+		})
+		assert.True(t, found, "%s: go test %s", document, command)
 	}
 }
 

@@ -32,11 +32,18 @@
 // be used by several goroutines at once, as long as none of them changes them.
 package envelope
 
-import "github.com/untrusted-context/envelope/internal/quote"
+import (
+	"hash/crc32"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/untrusted-context/envelope/internal/quote"
+)
 
 // Item is one piece of untrusted context.
 type Item struct {
-	// Kind says what it is: "memory", "experience". "" is "memory".
+	// Kind says what it is: "memory", "experience", "tool-result". "" is "memory", which the line
+	// does not name.
 	Kind string
 	// Citation says where it is from. It encodes to a JSON object: a MemoryCitation, an
 	// ArtifactCitation, a json.RawMessage, a struct, a map. The object nests at most 60 levels,
@@ -48,9 +55,12 @@ type Item struct {
 	// not replaced but a fault of the item, and so is a panic in one of their methods.
 	//
 	// A value that encodes to an object of the shape of the first two is treated as one of them.
-	// Two items of one kind and citation are duplicates, whatever their contents.
+	// Two items of one kind and citation are duplicates, whatever their contents; a score or a time
+	// in a citation makes every item another one.
 	Citation any
-	Content  string
+	// Content is the untrusted text, in UTF-8. One that was cut inside a character, as a tool's
+	// result may be, is Malformed: strings.ToValidUTF8 mends it.
+	Content string
 }
 
 // JSON renders items as an envelope around one line of JSON: notice, blank line, BEGIN line, JSON
@@ -72,6 +82,10 @@ type Item struct {
 //	{"artifact_ref":REF}
 //	{"artifact":{"scope_id":"…","artifact":REF}}
 //
+// With the options that add to the line it ends in them, in this order:
+//
+//	…],"omitted":2,"crc32c":"e3069283"}
+//
 // The bytes depend on the input alone, not on the Go release or its experiments.
 type JSON struct {
 	// Wrapper is the text around the line. Zero is PowerContextV1; a wrapper that is set in part
@@ -84,11 +98,28 @@ type JSON struct {
 	Scope string
 	// Escape adds classes of characters to the line boundaries, which are escaped in any case.
 	Escape Escape
+
+	// Bare makes the text the line alone: no notice, no markers, no LF. It is for a tool's result,
+	// where data is expected and instructions are out of place: what the notice says goes into the
+	// system prompt, in the words of [JSON.Instructions] or of your own. The wrapper's markers are
+	// broken in the line all the same, so that it may stand beside envelopes of that wrapper.
+	Bare bool
+	// Omitted tells the reader how many items were left out: those that are neither delivered nor
+	// [Blank] nor [Duplicate], as a number that is the last but for the checksum. Where nothing can
+	// be delivered but something was left out, the text is not empty then but has no items, as long
+	// as that fits. MaxBytes counts the number as if all items but one were left out.
+	Omitted bool
+	// Checksum ends the line with the CRC-32C (RFC 3720, appendix B.4) of its bytes before the
+	// comma in front of it, as eight lower-case hexadecimal digits. It is for hosts that cut a
+	// long text in the middle and join the ends, which may leave a well-formed envelope that
+	// nobody rendered. It is no signature: whoever writes a text can write its checksum.
+	Checksum bool
 }
 
 // Append appends to dst the envelope of the items that b has room for, taken in input order, and
 // reports on each item. One that does not fit does not stop the next. When nothing can be
-// delivered, Append returns dst as it was given, and no error.
+// delivered, Append returns dst as it was given, and no error; with Omitted, unless nothing was
+// left out or even that does not fit, it appends an envelope without items.
 //
 // The error is an *[Error] about an option or the budget; dst is then returned as it was given,
 // with an empty report. Faults of items are in the report and never fail the call. Append may
@@ -114,27 +145,70 @@ func (j JSON) AppendReport(dst []byte, items []Item, b Budget, r *Report) ([]byt
 		return dst, err
 	}
 	sel := newSelection(items, j.Scope, limits.item, r.Items)
-	r.Items = sel.report
+	r.Items, r.Budget = sel.report, b.plain()
+	if b.Counter != nil {
+		counted, all := w, sel // copies, so that without a counter neither is on the heap
+		dst, *r, err = withinTokens(&counted, &all, dst, b)
+		return dst, err
+	}
+	return w.fit(dst, &sel, limits, b.Even, r), nil
+}
+
+// fit appends the text that the limits have room for, shared between the items if it is to be even.
+func (w *jsonWriter) fit(
+	dst []byte, sel *selection, limits bounds, even bool, r *Report,
+) []byte {
 	var room space
-	room.reset(limits, dst, w.openingBytes(), w.closingBytes())
+	room.survey.on, sel.many = even, sel.many || even
+	out, most := w.appendText(dst, sel, limits, &room, r), limits.item
+	for room.survey.over {
+		limits.item, out = share(w.meter(), utf8.UTFMax, &w.markers, out, sel, &room)
+		out = w.appendText(out[:len(dst)], sel, limits, &room, r)
+	}
+	if limits.item < most {
+		r.Budget.MaxItemBytes = limits.item
+	}
+	if len(out) == len(dst) {
+		return dst
+	}
+	return out
+}
+
+// appendText appends the text once, in one pass over the items.
+func (w *jsonWriter) appendText(
+	dst []byte, sel *selection, limits bounds, room *space, r *Report,
+) []byte {
+	room.reset(limits, dst, w.openingBytes(), w.closingBytes(len(sel.items)))
 	out := dst
 	if room.end >= 0 {
 		out = w.appendOpening(dst)
 	}
-	for i := range items {
+	room.survey.begin(len(out))
+	for i := range sel.items {
 		var c citation
-		if sel.candidate(w.meter(), i, sel.delivered == limits.items, &c) {
-			var t trimmed
-			out, t = w.appendItem(out, &items[i], &c, sel.delivered == 0, &room)
-			sel.settle(i, t)
+		if !sel.candidate(w.meter(), i, sel.delivered == limits.items, &c) {
+			continue
 		}
+		item := &sel.items[i]
+		var t trimmed
+		out, t = w.appendItem(out, item, &c, sel.delivered == 0, room)
+		out, t = room.noted(w.meter(), out, i, item.Content, t)
+		sel.settle(i, t)
 	}
-	if sel.delivered == 0 {
-		return dst, nil
+	r.Bytes = 0
+	omitted := 0
+	if w.omitted {
+		omitted = r.omitted()
 	}
-	out = w.appendClosing(out)
+	if sel.delivered == 0 && (omitted == 0 || room.end < 0) || room.survey.over {
+		return out[:len(dst)]
+	}
+	out = w.appendClosing(out, len(dst)+w.frameBytes(), omitted)
+	if len(out)-len(dst) > limits.bytes { // without items, there may be one digit more
+		return out[:len(dst)]
+	}
 	r.Bytes = len(out) - len(dst)
-	return out, nil
+	return out
 }
 
 // Render is [JSON.Append] for a caller without a buffer.
@@ -149,6 +223,9 @@ type jsonWriter struct {
 	markers    markers
 	trust      string
 	quoter     *quote.Escaper
+	bare       bool
+	omitted    bool
+	checksum   bool
 	plainTail  bool // no marker can stand in the tail of a memory
 	memoryTail int  // how long that is when the memory is not truncated
 }
@@ -175,6 +252,7 @@ func (j JSON) writer() (w jsonWriter, err error) {
 		return w, optionError(ErrOption, "escape", -1, "unknown bits")
 	}
 	w.quoter = j.Escape.quoter()
+	w.bare, w.omitted, w.checksum = j.Bare, j.Omitted, j.Checksum
 	var buf [64]byte
 	w.plainTail = w.markers.absent(append(buf[:0], cutTail+wholeTail...))
 	w.memoryTail = len(w.appendTail(buf[:0], &Item{}, false))
@@ -182,9 +260,7 @@ func (j JSON) writer() (w jsonWriter, err error) {
 }
 
 // openingBytes is a length that what appendOpening writes never falls below.
-func (w *jsonWriter) openingBytes() int {
-	return len(w.wrapper.Notice) + len(w.wrapper.Begin) + len(w.trust)
-}
+func (w *jsonWriter) openingBytes() int { return w.frameBytes() + len(w.trust) }
 
 func (w *jsonWriter) appendOpening(dst []byte) []byte {
 	dst = w.appendFrame(dst)
@@ -196,16 +272,75 @@ func (w *jsonWriter) appendOpening(dst []byte) []byte {
 
 // appendFrame appends what stands before the line.
 func (w *jsonWriter) appendFrame(dst []byte) []byte {
+	if w.bare {
+		return dst
+	}
 	dst = append(dst, w.wrapper.Notice...)
 	dst = append(dst, blockEnd...)
 	dst = append(dst, w.wrapper.Begin...)
 	return append(dst, '\n')
 }
 
-func (w *jsonWriter) closingBytes() int { return len("]}\n") + len(w.wrapper.End) }
+// frameBytes is the length of what stands before the line.
+func (w *jsonWriter) frameBytes() int {
+	if w.bare {
+		return 0
+	}
+	return len(w.wrapper.Notice) + len(blockEnd) + len(w.wrapper.Begin) + len("\n")
+}
 
-func (w *jsonWriter) appendClosing(dst []byte) []byte {
-	return append(append(dst, "]}\n"...), w.wrapper.End...)
+const (
+	omittedName   = `,"omitted":`
+	checksumName  = `,"crc32c":`
+	checksumBytes = len(checksumName) + len(`"e3069283"`)
+)
+
+// closingBytes is the most that appendClosing writes behind at least one of so many items.
+func (w *jsonWriter) closingBytes(items int) int {
+	n := len("]}")
+	if !w.bare {
+		n += len("\n") + len(w.wrapper.End)
+	}
+	if w.omitted {
+		n += len(omittedName) + len("0")
+		for widest := (items - 1) / 10; widest > 0; widest /= 10 {
+			n++
+		}
+	}
+	if w.checksum {
+		n += checksumBytes
+	}
+	return n
+}
+
+// appendClosing appends what stands behind the items of a line that begins at byte line. There is
+// no marker to break in it: a marker has no quotes, the names here are shorter than any, a
+// checksum has no character that a marker could be broken at, and the rest is of JSON's own
+// characters.
+func (w *jsonWriter) appendClosing(dst []byte, line, omitted int) []byte {
+	dst = append(dst, ']')
+	if w.omitted {
+		dst = strconv.AppendInt(append(dst, omittedName...), int64(omitted), 10)
+	}
+	if w.checksum {
+		dst = appendChecksum(dst, dst[line:])
+	}
+	dst = append(dst, '}')
+	if w.bare {
+		return dst
+	}
+	return append(append(dst, '\n'), w.wrapper.End...)
+}
+
+// appendChecksum appends the member that has the checksum of covered, the line so far.
+func appendChecksum(dst, covered []byte) []byte {
+	const hex = "0123456789abcdef"
+	sum := crc32.Checksum(covered, crc32.MakeTable(crc32.Castagnoli))
+	dst = append(append(dst, checksumName...), '"')
+	for shift := 28; shift >= 0; shift -= 4 {
+		dst = append(dst, hex[sum>>shift&0xf])
+	}
+	return append(dst, '"')
 }
 
 // appendItem appends the item, or as much of it as there is space for.

@@ -195,8 +195,12 @@ func TestJSONAllocations(t *testing.T) {
 // anyone the options. The property is that of requireIntact and requireDelivered, and that the
 // slow twin agrees.
 func FuzzJSON(f *testing.F) {
-	f.Fuzz(func(t *testing.T, content, kind, id, scope string, options uint8, maxBytes, maxItemBytes int16, least int8) {
-		j := envelope.JSON{Escape: envelope.Escape(options & 15), Wrapper: wrappers[int(options>>4)%len(wrappers)], Scope: "s"}
+	f.Fuzz(func(t *testing.T, content, kind, id, scope string, options uint16, maxBytes, maxItemBytes int16, least int8) {
+		j := envelope.JSON{
+			Escape: envelope.Escape(options & 15), Scope: "s",
+			Wrapper: wrappers[int(options>>4&15)%len(wrappers)],
+			Bare:    options&(1<<8) != 0, Omitted: options&(1<<9) != 0, Checksum: options&(1<<10) != 0,
+		}
 		items := []envelope.Item{
 			{Kind: kind, Citation: envelope.MemoryCitation{Scope: scope, Memory: envelope.ArtifactRef{Family: kind, ArtifactID: id, Revision: int64(maxBytes)}, EntryID: id, EntryVersionID: content}, Content: content},
 			{Kind: kind, Citation: map[string]any{id: scope}, Content: id + content},

@@ -21,6 +21,8 @@ type twinJSON struct {
 	trust   string
 	scope   string
 	escape  envelope.Escape
+
+	bare, omitted, checksum bool
 }
 
 type twinItem struct {
@@ -28,7 +30,7 @@ type twinItem struct {
 	truncated               bool
 }
 
-func (w *twinJSON) render(items []twinItem) string {
+func (w *twinJSON) render(items []twinItem, omitted int) string {
 	line := `{"trust":` + w.quote(w.trust) + `,"items":[`
 	for i, item := range items {
 		if i > 0 {
@@ -40,8 +42,31 @@ func (w *twinJSON) render(items []twinItem) string {
 		}
 		line += "}"
 	}
-	line += "]}"
-	return w.wrapper.Notice + "\n\n" + w.wrapper.Begin + "\n" + twinBreak(line, w.wrapper) + "\n" + w.wrapper.End
+	line += "]"
+	if w.omitted {
+		line += fmt.Sprintf(`,"omitted":%d`, omitted)
+	}
+	line = twinBreak(line, w.wrapper)
+	if w.checksum {
+		line += fmt.Sprintf(`,"crc32c":"%08x"`, twinCRC32C(line))
+	}
+	line = twinBreak(line+"}", w.wrapper)
+	if w.bare {
+		return line
+	}
+	return w.wrapper.Notice + "\n\n" + w.wrapper.Begin + "\n" + line + "\n" + w.wrapper.End
+}
+
+// twinCRC32C divides bit by bit, by the polynomial of RFC 3720 in reverse.
+func twinCRC32C(s string) uint32 {
+	sum := ^uint32(0)
+	for i := range len(s) {
+		sum ^= uint32(s[i])
+		for range 8 {
+			sum = sum>>1 ^ sum&1*0x82f63b78
+		}
+	}
+	return ^sum
 }
 
 func (w *twinJSON) quote(s string) string { return `"` + w.escapeRunes(s, true) + `"` }
@@ -145,7 +170,7 @@ func (w *twinJSON) append(items []envelope.Item, b envelope.Budget) (text string
 			}
 			fits := func(content string, truncated bool) bool {
 				in.content, in.truncated = content, truncated
-				return len(content) <= b.MaxItemBytes && len(w.render(append(delivered[:len(delivered):len(delivered)], in))) <= b.MaxBytes
+				return len(content) <= b.MaxItemBytes && len(w.render(append(delivered[:len(delivered):len(delivered)], in), len(items)-1)) <= b.MaxBytes
 			}
 			if fits(item.Content, false) {
 				delivered = append(delivered, in)
@@ -166,10 +191,18 @@ func (w *twinJSON) append(items []envelope.Item, b envelope.Budget) (text string
 		}()
 		outcomes = append(outcomes, o)
 	}
-	if len(delivered) == 0 {
+	omitted := 0
+	for _, o := range outcomes {
+		switch o.outcome {
+		case envelope.Included, envelope.Truncated, envelope.Blank, envelope.Duplicate:
+		default:
+			omitted++
+		}
+	}
+	if len(delivered) == 0 && (!w.omitted || omitted == 0 || len(w.render(nil, omitted)) > b.MaxBytes) {
 		return "", outcomes
 	}
-	return w.render(delivered), outcomes
+	return w.render(delivered, omitted), outcomes
 }
 
 func twinBudget(b envelope.Budget) envelope.Budget {
@@ -296,6 +329,9 @@ func randomCase(rng *rand.Rand) (envelope.JSON, []envelope.Item, envelope.Budget
 	if rng.IntN(3) > 0 {
 		j.Escape = 0
 	}
+	if rng.IntN(2) == 0 {
+		j.Bare, j.Omitted, j.Checksum = rng.IntN(2) == 0, rng.IntN(2) == 0, rng.IntN(2) == 0
+	}
 	w := j.Wrapper
 	if w == (envelope.Wrapper{}) {
 		w = envelope.PowerContextV1
@@ -303,7 +339,13 @@ func randomCase(rng *rand.Rand) (envelope.JSON, []envelope.Item, envelope.Budget
 	parts := pieces(w)
 	id := func() string { return pick("e", "e", "e2", " ", "e\u2028", w.End, "f\xff", hostile(rng, parts, 2)) }
 	items := make([]envelope.Item, rng.IntN(4))
+	if rng.IntN(16) == 0 {
+		items = make([]envelope.Item, 8+rng.IntN(6)) // one or two digits of what is omitted
+	}
 	size := len(w.Notice) + len(w.Begin) + len(w.End) + 40
+	if j.Bare {
+		size = 60
+	}
 	for i := range items {
 		item := &items[i]
 		item.Kind = pick("", "memory", "memory", "experience", "instructions", "k\u0085", w.Begin, "\xff")
@@ -373,7 +415,7 @@ func TestJSONTwin(t *testing.T) {
 
 // compareJSON renders with both, compares all that they say, and checks the promises on the result.
 func compareJSON(t testing.TB, j envelope.JSON, items []envelope.Item, b envelope.Budget, counts map[envelope.Outcome]int) {
-	twin := twinJSON{wrapper: j.Wrapper, trust: j.Trust, scope: j.Scope, escape: j.Escape}
+	twin := twinJSON{wrapper: j.Wrapper, trust: j.Trust, scope: j.Scope, escape: j.Escape, bare: j.Bare, omitted: j.Omitted, checksum: j.Checksum}
 	if j.Wrapper == (envelope.Wrapper{}) {
 		twin.wrapper = envelope.PowerContextV1
 	}
@@ -398,6 +440,6 @@ func compareJSON(t testing.TB, j envelope.JSON, items []envelope.Item, b envelop
 	if want == "" {
 		return
 	}
-	requireIntact(t, want, twin.wrapper)
+	requireBounded(t, j, want)
 	requireDelivered(t, j, want, items, report)
 }

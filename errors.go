@@ -13,6 +13,7 @@ var (
 	ErrBudget  = errors.New("illegal budget: bounds are positive, 0 for the default, -1 for none")
 	ErrWrapper = errors.New("illegal wrapper")
 	ErrOption  = errors.New("illegal value")
+	ErrCounter = errors.New("the counter of tokens failed")
 
 	ErrInvalidUTF8   = strictjson.ErrInvalidUTF8 // invalid UTF-8
 	ErrNotObject     = errors.New("does not encode to a JSON object")
@@ -34,6 +35,7 @@ var (
 	ErrStructure     = errors.New("a line that the renderer does not write there")
 	ErrMember        = errors.New("a member is missing, unknown or out of order")
 	ErrUndeliverable = errors.New("an item that the renderer would not deliver")
+	ErrChecksum      = errors.New("the checksum is not that of the text")
 	ErrNotCanonical  = errors.New("not the bytes that the renderer writes")
 )
 

@@ -6,7 +6,8 @@ import (
 	"github.com/untrusted-context/envelope/internal/quote"
 )
 
-// frame is the trusted text of a rendering, on both sides of what its items take.
+// frame is the trusted text of a rendering, on both sides of what its items take. A bare line has
+// none, and opening is "".
 type frame struct {
 	opening, closing string
 	wrapper          *Wrapper
@@ -16,6 +17,9 @@ type frame struct {
 // inside returns what stands in the frame, and where it begins. The error tells what a person is
 // likely to have done: its offset is the first byte that differs.
 func (f *frame) inside(text string) (inside string, start int, err *Error) {
+	if f.opening == "" {
+		return text, 0, f.bareFault(text)
+	}
 	at := difference(f.opening, text[:min(len(f.opening), len(text))])
 	if at >= 0 {
 		return "", 0, f.openingFault(text, at)
@@ -41,6 +45,8 @@ func (f *frame) openingFault(text string, at int) *Error {
 		return frameError(at, "it is Markdown, which Markdown.Check reads")
 	case f.markdown && isJSON(text, f.wrapper):
 		return frameError(at, "it is an envelope of JSON, which JSON.Open reads")
+	case strings.HasPrefix(text, `{"trust":`):
+		return frameError(at, "it is a bare line")
 	case strings.Contains(text, f.opening):
 		return frameError(at, "other text stands before it")
 	case strings.HasPrefix(f.opening, text):
@@ -51,6 +57,17 @@ func (f *frame) openingFault(text string, at int) *Error {
 		return err
 	}
 	return frameError(at, "")
+}
+
+// bareFault is that text, which should be a line alone, is none at first sight.
+func (f *frame) bareFault(text string) *Error {
+	switch {
+	case quote.Blank(text, len(text)):
+		return frameError(0, "there is no text")
+	case hasLine(text, f.wrapper.Begin):
+		return frameError(0, "it is not a bare line: a notice and markers stand around it")
+	}
+	return nil
 }
 
 // closingFault is that text, which has the opening, has not the closing.

@@ -30,8 +30,9 @@ type Markdown struct {
 	// error.
 	Scope string
 	// Sections are the kinds that are shown, in this order. Nil is memory up to 6, then
-	// experience up to 2; an empty slice that is not nil selects nothing. Two sections of one
-	// kind, or shown with one title, are an error.
+	// experience up to 2; an empty slice that is not nil selects nothing. Items of a kind that no
+	// section names are not shown, and are Unselected in the report. Two sections of one kind, or
+	// shown with one title, are an error.
 	Sections []Section
 	// Show adds lines to each item.
 	Show Show
@@ -75,23 +76,56 @@ func (m Markdown) AppendReport(dst []byte, items []Item, b Budget, r *Report) ([
 		return dst, err
 	}
 	sel := newSelection(items, m.Scope, limits.item, r.Items)
-	r.Items = sel.report
+	r.Items, r.Budget = sel.report, b.plain()
+	w.items = w.order(&sel)
+	if b.Counter != nil {
+		counted, all := w, sel // copies, so that without a counter neither is on the heap
+		dst, *r, err = withinTokens(&counted, &all, dst, b)
+		return dst, err
+	}
+	return w.fit(dst, &sel, limits, b.Even, r), nil
+}
+
+// fit appends the text that the limits have room for, shared between the items if it is to be even.
+func (w *markdownWriter) fit(
+	dst []byte, sel *selection, limits bounds, even bool, r *Report,
+) []byte {
 	var room space
+	room.survey.on, sel.many = even, sel.many || even
+	out, most := w.appendText(dst, sel, limits, &room, r), limits.item
+	for room.survey.over {
+		limits.item, out = share(w.meter(), displayPiece, &w.markers, out, sel, &room)
+		out = w.appendText(out[:len(dst)], sel, limits, &room, r)
+	}
+	if limits.item < most {
+		r.Budget.MaxItemBytes = limits.item
+	}
+	if len(out) == len(dst) {
+		return dst
+	}
+	return out
+}
+
+// appendText appends the text once, in one pass over the items.
+func (w *markdownWriter) appendText(
+	dst []byte, sel *selection, limits bounds, room *space, r *Report,
+) []byte {
 	room.reset(limits, dst, w.openingBytes(), w.closingBytes())
 	out := dst
 	if room.end >= 0 {
 		out = w.appendOpening(dst)
 	}
-	order := w.order(&sel)
+	room.survey.begin(len(out))
 	for k := range w.sections {
-		out = w.appendSection(out, &sel, k, &order, &room)
+		out = w.appendSection(out, sel, k, room)
 	}
-	if sel.delivered == 0 {
-		return dst, nil
+	r.Bytes = 0
+	if sel.delivered == 0 || room.survey.over {
+		return out[:len(dst)]
 	}
 	out = w.appendClosing(out)
 	r.Bytes = len(out) - len(dst)
-	return out, nil
+	return out
 }
 
 // Render is [Markdown.Append] for a caller without a buffer.
@@ -103,6 +137,7 @@ func (m Markdown) Render(items []Item, b Budget) (Prepared, error) {
 // markdownWriter is a Markdown with its defaults filled in.
 type markdownWriter struct {
 	headings
+	items   order
 	wrapper Wrapper
 	markers markers
 	scope   string
@@ -218,18 +253,20 @@ func (o *order) after(w *markdownWriter, items []Item, k, i int) int {
 
 // appendSection appends the items of section k.
 func (w *markdownWriter) appendSection(
-	dst []byte, sel *selection, k int, o *order, s *space,
+	dst []byte, sel *selection, k int, s *space,
 ) []byte {
 	section := &w.sections[k]
 	limit := bound(section.Limit, s.items, math.MaxInt)
 	rank, shown := 0, 0
-	for i := o.after(w, sel.items, k, -1); i >= 0; i = o.after(w, sel.items, k, i) {
+	for i := w.items.after(w, sel.items, k, -1); i >= 0; i = w.items.after(w, sel.items, k, i) {
 		var c citation
 		if !sel.candidate(w.meter(), i, shown == limit || sel.delivered == s.items, &c) {
 			continue
 		}
+		item := &sel.items[i]
 		var t trimmed
-		dst, t = w.appendItem(dst, &sel.items[i], &c, place{section, shown + 1, rank + 1}, s)
+		dst, t = w.appendItem(dst, item, &c, place{section, shown + 1, rank + 1}, s)
+		dst, t = s.noted(w.meter(), dst, i, item.Content, t)
 		sel.settle(i, t)
 		if t.outcome != Malformed {
 			rank++
@@ -374,6 +411,9 @@ var (
 	formatDisplay    = quote.NewDisplay(lineBreak, false)
 	invisibleDisplay = quote.NewDisplay(lineBreak, true)
 )
+
+// displayPiece is the longest that a cut does not divide.
+const displayPiece = len(`\UXXXXXXXX`)
 
 // markdownMeter measures content for a Markdown text: the display form for the item bounds, line
 // prefixes added for the text.

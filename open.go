@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -29,11 +30,11 @@ func (d Delivered) DecodeCitation(v any) error {
 }
 
 // Open returns the items of an envelope. It accepts exactly the texts that [JSON.Append] of the
-// same renderer (wrapper, trust, scope and classes) can produce, from any items and with any
-// budget, and refuses every other with an *[Error] that says what is wrong at which byte of the
-// text, the first one that differs when the text is well formed but not what would be written. A
-// line feed after the end marker is not a part of the text. A renderer without a scope opens the
-// texts of those with one.
+// same renderer (wrapper, trust, scope, classes and options of the line) can produce, from any
+// items and with any budget, and refuses every other with an *[Error] that says what is wrong at
+// which byte of the text, the first one that differs when the text is well formed but not what
+// would be written. A line feed after the end marker is not a part of the text. A renderer
+// without a scope opens the texts of those with one.
 //
 // Rendering the items again gives the same text unless one is Truncated: its content is then
 // taken for whole.
@@ -51,11 +52,11 @@ func (j JSON) Open(text string) ([]Delivered, error) {
 		return nil, openError(what, start+at)
 	}
 	o := opener{w: &w, text: []byte(text[:start+len(line)]), out: w.appendOpening(nil)}
-	items, fault := o.open(start, j.Scope)
+	items, omitted, fault := o.open(start, j.Scope)
 	if fault != nil {
 		return nil, fault
 	}
-	out := w.appendClosing(o.out)
+	out := w.appendClosing(o.out, start, omitted)
 	if at := difference(string(out), text); at >= 0 {
 		return nil, openError(ErrNotCanonical, at)
 	}
@@ -89,7 +90,7 @@ type opener struct {
 }
 
 // open reads the line that begins at byte start.
-func (o *opener) open(start int, scope string) ([]Delivered, *Error) {
+func (o *opener) open(start int, scope string) (items []Delivered, omitted int, err *Error) {
 	// Citations may be as deep as a citation may be, and stand three levels down.
 	o.scanner = strictjson.Scanner{Data: o.text, MaxDepth: strictjson.MaxDepth + 3}
 	end, fault := o.scanner.Value(start)
@@ -97,29 +98,67 @@ func (o *opener) open(start int, scope string) ([]Delivered, *Error) {
 		fault = &strictjson.Error{Reason: strictjson.Syntax, Offset: end}
 	}
 	if fault != nil {
-		return nil, openError(fault.Sentinel(), fault.Offset)
+		return nil, 0, openError(fault.Sentinel(), fault.Offset)
 	}
-	top, err := o.object(start, 2, field{"trust", '"'}, field{"items", '['})
+	fields := []field{{"trust", '"'}, {"items", '['}}
+	if o.w.omitted {
+		fields = append(fields, field{"omitted", 0})
+	}
+	if o.w.checksum {
+		fields = append(fields, field{"crc32c", '"'})
+	}
+	top, err := o.object(start, len(fields), fields...)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
+	}
+	if o.w.checksum {
+		if err := o.checksum(start, top[len(top)-1]); err != nil {
+			return nil, 0, err
+		}
+	}
+	if o.w.omitted {
+		if omitted, err = o.omitted(top[2]); err != nil {
+			return nil, 0, err
+		}
 	}
 	var starts []int
 	o.scanner.Elements(top[1].ValueStart, func(start, _ int) { starts = append(starts, start) })
-	if len(starts) == 0 {
-		return nil, openError(ErrUndeliverable, top[1].ValueStart)
+	if len(starts) == 0 && omitted == 0 {
+		return nil, 0, openError(ErrUndeliverable, top[1].ValueStart)
 	}
 	o.s = newSelection(make([]Item, len(starts)), scope, math.MaxInt, nil)
-	items := make([]Delivered, len(starts))
+	items = make([]Delivered, len(starts))
 	for i, start := range starts {
 		if items[i], err = o.item(i, start); err != nil {
 			err.Item = i
-			return nil, err
+			return nil, 0, err
 		}
 	}
 	if err := o.cuts(items, starts); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return items, nil
+	return items, omitted, nil
+}
+
+// checksum refuses a line, which begins at byte start, with another checksum than its own in the
+// member m.
+func (o *opener) checksum(start int, m strictjson.Member) *Error {
+	var buf [checksumBytes]byte
+	own := appendChecksum(buf[:0], o.text[start:m.NameStart-len(",")])
+	if string(own[len(checksumName):]) != string(o.text[m.ValueStart:m.ValueEnd]) {
+		return openError(ErrChecksum, m.ValueStart)
+	}
+	return nil
+}
+
+// omitted reads how many items were left out: digits, of a number that is no larger than a slice of
+// items is anywhere.
+func (o *opener) omitted(m strictjson.Member) (int, *Error) {
+	n, err := strconv.ParseUint(string(o.text[m.ValueStart:m.ValueEnd]), 10, 31)
+	if err != nil {
+		return 0, openError(ErrMember, m.ValueStart)
+	}
+	return int(n), nil
 }
 
 // cuts refuses items of which no budget can have cut those that are cut. Only the last can have
@@ -131,7 +170,7 @@ func (o *opener) cuts(items []Delivered, starts []int) *Error {
 	for i := range items {
 		longest = max(longest, len(items[i].Content))
 	}
-	for i := range items[:len(items)-1] {
+	for i := range max(len(items)-1, 0) {
 		if items[i].Truncated && longest >= len(items[i].Content)+utf8.UTFMax {
 			err := openError(ErrUndeliverable, starts[i])
 			err.Item = i

@@ -41,6 +41,30 @@ func requireIntact(t testing.TB, text string, w envelope.Wrapper) {
 	requireMarkerLines(t, "ISO-8859-1", strings.FieldsFunc(latin1(text), func(r rune) bool { return r == '\n' || r == '\r' || r == '\u0085' }), w)
 }
 
+// requireBounded demands the security property of what j renders: that of requireIntact, or of a
+// bare line that it is one line for every reader, with no marker in it.
+func requireBounded(t testing.TB, j envelope.JSON, text string) {
+	w := j.Wrapper
+	if w == (envelope.Wrapper{}) {
+		w = envelope.PowerContextV1
+	}
+	if !j.Bare {
+		requireIntact(t, text, w)
+		return
+	}
+	marked := strings.Contains(text, w.Begin) || strings.Contains(text, w.End)
+	if marked || !json.Valid([]byte(text)) || !utf8.ValidString(text) {
+		t.Fatalf("not a line: %q", text)
+	}
+	for reader, ends := range lineReaders {
+		// U+0084 is a terminal's alone, U+001F nobody's.
+		ends = strings.NewReplacer("\u0084", "", "\x1f", "").Replace(ends)
+		if strings.ContainsAny(text, ends+"\n") {
+			t.Fatalf("%s: more than one line: %q", reader, text)
+		}
+	}
+}
+
 func requireMarkerLines(t testing.TB, reader string, lines []string, w envelope.Wrapper) {
 	begins, ends := 0, 0
 	for _, line := range lines {
@@ -73,12 +97,19 @@ type decodedLine struct {
 		Truncated bool            `json:"truncated"`
 		Kind      *string         `json:"kind"`
 	} `json:"items"`
+	Omitted *int    `json:"omitted"`
+	CRC32C  *string `json:"crc32c"`
 }
 
 func decodeLine(t testing.TB, text string) (d decodedLine) {
-	lines := strings.Split(text, "\n")
-	require.NoError(t, json.Unmarshal([]byte(lines[len(lines)-2]), &d))
+	require.NoError(t, json.Unmarshal([]byte(lineOf(text)), &d))
 	return d
+}
+
+// lineOf is the line of an envelope, which is the whole of a bare one.
+func lineOf(text string) string {
+	lines := strings.Split(text, "\n")
+	return lines[max(len(lines)-2, 0)]
 }
 
 // requireDelivered demands that encoding/json and Open both give back what the report says was

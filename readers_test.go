@@ -56,7 +56,7 @@ func foreignReaders(t *testing.T) {
 }
 
 // readable is a text and the lines that it has, which are those that its renderer meant. The
-// markers are "" in a log.
+// markers are "" in a log and in a bare line.
 type readable struct {
 	name, text string
 	lines      []string
@@ -115,6 +115,22 @@ func envelopes(t *testing.T) (texts []readable) {
 				require.Equal(t, frame, lines, "one JSON line, and it stands between the markers")
 				return p, err
 			})
+		}
+	}
+	// Bare lines have no markers, only that each is a line.
+	for i, w := range wrappers[:2] {
+		if i == 0 {
+			w = envelope.PowerContextV1
+		}
+		for _, j := range []envelope.JSON{{}, {Omitted: true, Checksum: true, Escape: 15}} {
+			j.Bare, j.Wrapper, j.Trust = true, w, "t\u2028"+w.End
+			add(fmt.Sprintf("bare-%d-%d", i, j.Escape), w, func(items []envelope.Item, b envelope.Budget) (envelope.Prepared, error) {
+				p, err := j.Render(append(items, envelope.Item{}), b)
+				require.Equal(t, 3, p.Report.Count(envelope.Included))
+				require.NotContains(t, p.Content, "\n")
+				return p, err
+			})
+			texts[len(texts)-1].w = envelope.Wrapper{}
 		}
 	}
 	for i, w := range textWrappers {
@@ -194,6 +210,11 @@ func (r *readable) known() (known []string, want string) {
 	return known, strings.Join(found, ",")
 }
 
+// ascii reports whether every encoding reads the text alike.
+func (r *readable) ascii() bool {
+	return strings.IndexFunc(r.text, func(c rune) bool { return c >= utf8.RuneSelf }) < 0
+}
+
 // reads reports whether a way of reading finds the lines of a text as they are, or, in a wrong
 // encoding, one line for each marker.
 func (r *readable) reads(way, got string) bool {
@@ -201,8 +222,7 @@ func (r *readable) reads(way, got string) bool {
 		return n == strconv.Itoa(len(r.lines)-1+strings.Count(r.text[len(r.text)-1:], "\n"))
 	}
 	known, want := r.known()
-	ascii := strings.IndexFunc(r.text, func(c rune) bool { return c >= utf8.RuneSelf }) < 0 // every encoding of theirs reads it alike
-	if !strings.HasPrefix(way, "bytes:") || ascii {
+	if !strings.HasPrefix(way, "bytes:") || r.ascii() {
 		return got == want
 	}
 	if r.w.End == "" {
@@ -246,7 +266,7 @@ func TestForeignLineReaders(t *testing.T) {
 			require.NotNil(t, r, line)
 			ways[way]++
 			switch reads := r.reads(way, fields[2]); {
-			case !r.naive && strings.HasPrefix(way, "bytes:") && r.w.End == "": // logs are for readers of UTF-8
+			case !r.naive && strings.HasPrefix(way, "bytes:") && r.w.End == "" && !r.ascii(): // for readers of UTF-8
 			case !r.naive:
 				assert.True(t, reads, "%s: %s: %s", way, r.name, fields[2])
 			case strings.HasPrefix(r.name, "raw"):
@@ -393,7 +413,7 @@ func everyText(t *testing.T) (texts []string) {
 			texts = append(texts, s)
 		}
 	}
-	for _, v := range loadVectors(t, "") {
+	for _, v := range append(loadVectors(t, ""), loadVectors(t, "options/")...) {
 		for _, item := range v.items() {
 			if !blank(item.Content) {
 				texts = append(texts, item.Content)
@@ -424,14 +444,15 @@ func TestForeignDecoders(t *testing.T) {
 		log = append(log, message...)
 	}
 	log = append(log, "]}"...)
-	line := func(e envelope.Escape) []byte {
-		text, report, err := envelope.JSON{Escape: e}.Append(nil, items, envelope.Budget{-1, -1, -1, -1})
+	line := func(j envelope.JSON) []byte {
+		text, report, err := j.Append(nil, items, envelope.Budget{MaxBytes: -1, MaxItems: -1, MaxItemBytes: -1, MinTruncatedBytes: -1})
 		require.NoError(t, err)
 		require.Equal(t, len(items), report.Count(envelope.Included))
-		lines := bytes.Split(text, []byte("\n"))
-		return lines[len(lines)-2]
+		return []byte(lineOf(string(text)))
 	}
-	raw, escaped := line(0), line(envelope.EscapeNonASCII|envelope.EscapeMarkup|envelope.EscapeControls)
+	raw := line(envelope.JSON{})
+	// The other is a text as it is, with all that a line can have.
+	escaped := line(envelope.JSON{Bare: true, Omitted: true, Checksum: true, Escape: envelope.EscapeNonASCII | envelope.EscapeMarkup | envelope.EscapeControls})
 	for _, d := range decoders {
 		t.Run(d.command, func(t *testing.T) {
 			lines := [][]byte{raw, log, escaped}

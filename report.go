@@ -83,11 +83,22 @@ func (o *Outcome) UnmarshalText(text []byte) error {
 // Delivered reports whether the item is in the text.
 func (o Outcome) Delivered() bool { return o == Included || o == Truncated }
 
-// Report says what became of the items. As JSON it is {"bytes":…,"items":[…]} with an [ItemReport]
-// and its "index" for each item.
+// Report says what became of the items. As JSON it is
+//
+//	{"bytes":…,"tokens":…,"budget":{"max_bytes":…,"max_items":…,"max_item_bytes":…,
+//	"min_truncated_bytes":…},"items":[…]}
+//
+// with an [ItemReport] and its "index" for each item, and without tokens where none were counted.
 type Report struct {
-	Bytes int          // the length of the rendered text
-	Items []ItemReport // one for each item of the input, in its order
+	Bytes int // the length of the rendered text
+	// Tokens is what the Budget's Counter said of the rendered text: 0 without one, and for no
+	// text.
+	Tokens int
+	// Budget has the four bounds in bytes and items that were in force, defaults spelt out and
+	// without Even, MaxTokens and Counter, for which it holds what they came to. The same renderer
+	// renders the same items with it to the same text.
+	Budget Budget
+	Items  []ItemReport // one for each item of the input, in its order
 }
 
 // ItemReport says what became of one item. As JSON it is
@@ -117,6 +128,17 @@ func (r Report) Count(o Outcome) int {
 	return n
 }
 
+// omitted counts the items that are left out although they say something, and something new.
+func (r *Report) omitted() int {
+	n := 0
+	for i := range r.Items {
+		if o := r.Items[i].Outcome; !o.Delivered() && o != Blank && o != Duplicate {
+			n++
+		}
+	}
+	return n
+}
+
 // Err returns the errors of the items, joined; nil when there are none.
 func (r Report) Err() error {
 	var errs []error
@@ -128,13 +150,24 @@ func (r Report) Err() error {
 
 // MarshalJSON writes the report without any content, as the command's -report does.
 func (r Report) MarshalJSON() ([]byte, error) {
-	out := strconv.AppendInt([]byte(`{"bytes":`), int64(r.Bytes), 10)
-	out = append(out, `,"items":[`...)
+	var out []byte
+	number := func(before string, n int) {
+		out = strconv.AppendInt(append(out, before...), int64(n), 10)
+	}
+	number(`{"bytes":`, r.Bytes)
+	if r.Tokens != 0 {
+		number(`,"tokens":`, r.Tokens)
+	}
+	number(`,"budget":{"max_bytes":`, r.Budget.MaxBytes)
+	number(`,"max_items":`, r.Budget.MaxItems)
+	number(`,"max_item_bytes":`, r.Budget.MaxItemBytes)
+	number(`,"min_truncated_bytes":`, r.Budget.MinTruncatedBytes)
+	out = append(out, `},"items":[`...)
 	for i := range r.Items {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = strconv.AppendInt(append(out, `{"index":`...), int64(i), 10)
+		number(`{"index":`, i)
 		item, err := r.Items[i].MarshalJSON()
 		if err != nil {
 			return nil, err
@@ -159,10 +192,14 @@ func (r ItemReport) MarshalJSON() ([]byte, error) {
 	return json.Marshal(shown)
 }
 
-// LogValue is the report for package log/slog: a group of the text's bytes and, for each outcome
-// that there is, the number of items that have it. Nothing of any content or citation is in it.
+// LogValue is the report for package log/slog: a group of the text's bytes, of its tokens if they
+// were counted and, for each outcome that there is, the number of items that have it. Nothing of
+// any content or citation is in it.
 func (r Report) LogValue() slog.Value {
 	attrs := []slog.Attr{slog.Int("bytes", r.Bytes)}
+	if r.Tokens != 0 {
+		attrs = append(attrs, slog.Int("tokens", r.Tokens))
+	}
 	for o := range outcomes {
 		if n := r.Count(Outcome(o)); n > 0 {
 			attrs = append(attrs, slog.Int(outcomes[o], n))

@@ -110,7 +110,8 @@ func TestReportJSON(t *testing.T) {
 	require.NoError(t, err)
 	got, err := json.Marshal(p.Report)
 	require.NoError(t, err)
-	assert.Equal(t, fmt.Sprintf(`{"bytes":%d,"items":[`+
+	assert.Equal(t, fmt.Sprintf(`{"bytes":%d,"budget":{"max_bytes":8000,"max_items":8,`+
+		`"max_item_bytes":2000,"min_truncated_bytes":64},"items":[`+
 		`{"index":0,"outcome":"included","source_bytes":1,"delivered_bytes":1},`+
 		`{"index":1,"outcome":"truncated","source_bytes":3000,"delivered_bytes":2000},`+
 		`{"index":2,"outcome":"malformed","source_bytes":7,"delivered_bytes":0,`+
@@ -123,7 +124,14 @@ func TestReportJSON(t *testing.T) {
 
 	got, err = json.Marshal(envelope.Report{})
 	require.NoError(t, err)
-	assert.Equal(t, `{"bytes":0,"items":[]}`, string(got))
+	assert.Equal(t, `{"bytes":0,"budget":{"max_bytes":0,"max_items":0,"max_item_bytes":0,`+
+		`"min_truncated_bytes":0},"items":[]}`, string(got))
+	r := envelope.Report{Bytes: 9, Tokens: 3, Budget: envelope.Budget{MaxItemBytes: -1}}
+	got, err = json.Marshal(r)
+	require.NoError(t, err)
+	assert.Equal(t, `{"bytes":9,"tokens":3,"budget":{"max_bytes":0,"max_items":0,"max_item_bytes":-1,`+
+		`"min_truncated_bytes":0},"items":[]}`, string(got))
+	assert.Equal(t, "[bytes=9 tokens=3]", r.LogValue().String())
 	_, err = json.Marshal(envelope.Report{Items: []envelope.ItemReport{{Outcome: 99}}})
 	assert.ErrorIs(t, err, envelope.ErrOption)
 }

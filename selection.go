@@ -1,6 +1,10 @@
 package envelope
 
-import "github.com/untrusted-context/envelope/internal/quote"
+import (
+	"strings"
+
+	"github.com/untrusted-context/envelope/internal/quote"
+)
 
 // selection decides which items a renderer may deliver, in whatever order it asks, and keeps the
 // report on them.
@@ -11,6 +15,8 @@ type selection struct {
 	looked    int // how many bytes of a content are looked at
 	claims    claims
 	delivered int
+	many      bool // there may be more passes over the items than one
+	again     bool // this is not the first of them
 }
 
 // newSelection starts a report, in the memory given if that is enough.
@@ -42,7 +48,13 @@ func powerOfTwo(least int) int {
 // delivers no more.
 func (s *selection) candidate(m meter, i int, full bool, c *citation) bool {
 	item := &s.items[i]
-	o, err := inspect(item, s.scope, s.looked, c)
+	if s.again && s.report[i].Err != nil {
+		return false
+	}
+	o, err := Malformed, s.resolve(i, c)
+	if err == nil {
+		o, err = inspect(item, s.looked, c)
+	}
 	if o == Included {
 		fresh := s.claim(i, c)
 		if fresh && !full {
@@ -63,12 +75,9 @@ func (s *selection) candidate(m meter, i int, full bool, c *citation) bool {
 	return false
 }
 
-// inspect decides what can be decided about an item by itself, and reads its citation into c. It
-// looks at looked bytes of the content. Included is a candidate.
-func inspect(item *Item, scope string, looked int, c *citation) (Outcome, *Error) {
-	if err := c.resolve(item.Citation, scope); err != nil {
-		return Malformed, err
-	}
+// inspect decides what can be decided by itself about an item whose citation is c. It looks at
+// looked bytes of the content. Included is a candidate.
+func inspect(item *Item, looked int, c *citation) (Outcome, *Error) {
 	if field := c.lacking(); field != "" {
 		return Uncited, &Error{Err: ErrMissing, Field: field, Offset: -1}
 	}
@@ -92,6 +101,38 @@ func (s *selection) reject(i int, o Outcome, err *Error) {
 		err.Item = i
 		s.report[i].Err = err
 	}
+}
+
+// restart starts another pass over the items, which looks at so many bytes of a content. What is
+// known of the citations stays known.
+func (s *selection) restart(looked int) {
+	for i := range s.report {
+		fresh := ItemReport{SourceBytes: s.report[i].SourceBytes}
+		if r := &s.report[i]; r.Outcome == Unselected {
+			fresh.Outcome = Unselected
+		} else if err, _ := r.Err.(*Error); err != nil && strings.HasPrefix(err.Field, "citation") {
+			fresh.Outcome, fresh.Err = r.Outcome, r.Err
+		}
+		s.report[i] = fresh
+	}
+	clear(s.claims.slots())
+	s.looked, s.delivered, s.again = looked, 0, true
+}
+
+// resolve reads the citation of item i into c. One that takes more than a look is read once only,
+// however many passes there are: reading it may call its methods.
+func (s *selection) resolve(i int, c *citation) *Error {
+	if s.again {
+		if earlier, ok := s.claims.objects[i]; ok {
+			*c = earlier
+			return nil
+		}
+	}
+	err := c.resolve(s.items[i].Citation, s.scope)
+	if s.many && err == nil && c.parsed {
+		s.claims.keep(i, c)
+	}
+	return err
 }
 
 // settle notes what the trimmer did with the candidate i, which was the last one asked for.
@@ -127,6 +168,14 @@ const fewItems = 16
 // withdraw takes the newest claim back. No later one can have been pushed aside by it.
 func (c *claims) withdraw() { c.slots()[c.newest] = claim{} }
 
+// keep keeps the citation of item i.
+func (c *claims) keep(i int, kept *citation) {
+	if c.objects == nil {
+		c.objects = make(map[int]citation)
+	}
+	c.objects[i] = *kept
+}
+
 func (c *claims) slots() []claim {
 	if c.many != nil {
 		return c.many
@@ -148,11 +197,8 @@ func (s *selection) claim(i int, c *citation) bool {
 		slot := &table[k]
 		if slot.item == 0 {
 			*slot, s.claims.newest = own, k
-			if c.parsed {
-				if s.claims.objects == nil {
-					s.claims.objects = make(map[int]citation)
-				}
-				s.claims.objects[i] = *c
+			if c.parsed && !s.many {
+				s.claims.keep(i, c)
 			}
 			return true
 		}

@@ -248,7 +248,7 @@ func TestJSONDuplicates(t *testing.T) {
 		for i := range 6000 {
 			items = append(items, memory(fmt.Sprint(i%2000), "x"))
 		}
-		p, err := envelope.JSON{}.Render(items, envelope.Budget{-1, -1, -1, -1})
+		p, err := envelope.JSON{}.Render(items, envelope.Budget{MaxBytes: -1, MaxItems: -1, MaxItemBytes: -1, MinTruncatedBytes: -1})
 		require.NoError(t, err)
 		assert.Equal(t, 2000, p.Report.Count(envelope.Included))
 		assert.Equal(t, 4000, p.Report.Count(envelope.Duplicate))

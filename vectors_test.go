@@ -25,6 +25,9 @@ type vector struct {
 		MinTruncatedBytes int      `json:"min_truncated_bytes"`
 		Scope             string   `json:"scope"`
 		Escape            []string `json:"escape"`
+		Bare              bool     `json:"bare"`
+		Omitted           bool     `json:"omitted"`
+		Checksum          bool     `json:"checksum"`
 		Show              []string `json:"show"`
 		Sections          []struct {
 			Kind  string `json:"kind"`
@@ -103,10 +106,11 @@ var classes = map[string]envelope.Escape{
 	"nonascii":  envelope.EscapeNonASCII,
 }
 
+// Those of the options that change the line are in a folder of their own.
 func TestJSONVectors(t *testing.T) {
-	for _, v := range loadVectors(t, "json-") {
+	for _, v := range append(loadVectors(t, "json-"), loadVectors(t, "options/")...) {
 		t.Run(v.Name, func(t *testing.T) {
-			j := envelope.JSON{Scope: v.Case.Scope}
+			j := envelope.JSON{Scope: v.Case.Scope, Bare: v.Case.Bare, Omitted: v.Case.Omitted, Checksum: v.Case.Checksum}
 			for _, class := range v.Case.Escape {
 				require.Contains(t, classes, class)
 				j.Escape |= classes[class]

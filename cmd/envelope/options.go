@@ -17,6 +17,7 @@ type options struct {
 	wrapper     envelope.Wrapper // of wrapperFile; the zero value without one
 	scope       string
 	escape      escapeFlag
+	line        lineFlags
 	sections    sectionsFlag
 	show        showFlag
 	invisible   bool
@@ -30,6 +31,7 @@ func (o *options) register(f *flag.FlagSet) {
 		"json: write citations in this `scope` without it; markdown: show it for those without one")
 	f.Var(&o.escape, "escape", "json: escape these `classes` too: "+
 		"controls,invisible,markup,nonascii\n(verify without it: whichever)")
+	o.line.register(f)
 	f.Var(&o.sections, "sections",
 		"markdown: the `kinds` to show, each with a limit if it has one: memory:6,experience:2")
 	f.Var(&o.show, "show", "markdown: more `lines` for each item: confidence,recall_rank")
@@ -42,14 +44,26 @@ func (o *options) validate() error {
 	if o.format == jsonFormat && (o.sections != nil || o.show != 0 || o.invisible) {
 		return errors.New("-sections, -show and -invisible are for -format markdown")
 	}
-	if o.format == markdownFormat && o.escape.set {
-		return errors.New("-escape is for -format json")
+	if o.format == markdownFormat && (o.escape.set || o.line != lineFlags{}) {
+		return errors.New("-escape, -bare, -omitted and -checksum are for -format json")
 	}
 	return o.readWrapper()
 }
 
 func (o *options) json() envelope.JSON {
-	return envelope.JSON{Wrapper: o.wrapper, Scope: o.scope, Escape: o.escape.classes}
+	return envelope.JSON{
+		Wrapper: o.wrapper, Scope: o.scope, Escape: o.escape.classes,
+		Bare: o.line.bare, Omitted: o.line.omitted, Checksum: o.line.checksum,
+	}
+}
+
+// lineFlags are the flags that change the line of JSON.
+type lineFlags struct{ bare, omitted, checksum bool }
+
+func (l *lineFlags) register(f *flag.FlagSet) {
+	f.BoolVar(&l.bare, "bare", false, "json: the line alone, without notice and markers")
+	f.BoolVar(&l.omitted, "omitted", false, "json: say in the line how many items are left out")
+	f.BoolVar(&l.checksum, "checksum", false, "json: end the line with a checksum of it")
 }
 
 func (o *options) markdown() envelope.Markdown {

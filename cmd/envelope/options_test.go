@@ -21,6 +21,8 @@ func TestOptionsStatus(t *testing.T) {
 			"lines are confidence, recall_rank"},
 		{"markdown's flags without markdown", "render -invisible", one, failed, "",
 			"for -format markdown"},
+		{"JSON's line with markdown", "render -format markdown -bare", one, failed, "",
+			"-bare, -omitted and -checksum are for -format json"},
 		{"JSON's flags with markdown", "render -format markdown -escape markup", one, failed, "",
 			"for -format json"},
 		{"verify: an illegal option is no verdict", "verify -scope \xff", "x", failed, "",

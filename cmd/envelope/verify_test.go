@@ -58,6 +58,25 @@ func TestVerify(t *testing.T) {
 	assert.Equal(t, refused, status, verdict)
 }
 
+// A text is intact for the flags that it was rendered with, and for no others.
+func TestVerifyLine(t *testing.T) {
+	sets := []string{"", "-bare", "-omitted", "-checksum", "-bare -omitted -checksum"}
+	for _, rendered := range sets {
+		_, text, _ := call("", append(strings.Fields("render "+rendered), demo)...)
+		for _, read := range sets {
+			status, verdict, _ := call(text, strings.Fields("verify "+read)...)
+			assert.Equal(t, rendered == read, status == done, "%s, %s: %s", rendered, read, verdict)
+		}
+		if strings.Contains(rendered, "checksum") {
+			changed := strings.Replace(text, `"content":"`, `"content":"x`, 1)
+			require.NotEqual(t, text, changed)
+			status, verdict, _ := call(changed, strings.Fields("verify "+rendered)...)
+			assert.Equal(t, refused, status)
+			assert.Contains(t, verdict, "the checksum is not that of the text")
+		}
+	}
+}
+
 // What render -prepared writes, verify -prepared reads: first the response, then the text in it.
 func TestVerifyPrepared(t *testing.T) {
 	wrapper := fileOf(t, "w.json", goodWrapper)

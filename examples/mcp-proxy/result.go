@@ -1,0 +1,262 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/untrusted-context/envelope"
+)
+
+// renderer makes the texts of results envelopes.
+type renderer struct {
+	line   envelope.JSON
+	budget envelope.Budget // of the text of one result; its other bounds are set here
+	server string
+	teach  bool
+}
+
+func (r *renderer) validate() error {
+	_, err := r.line.Render(nil, r.bounds(0))
+	return err
+}
+
+// bounds is the budget of what is left of a result's text when so much is used.
+func (r *renderer) bounds(used int) envelope.Budget {
+	b := r.budget
+	if b.MaxBytes > 0 {
+		b.MaxBytes = max(b.MaxBytes-used, 1)
+	}
+	b.MaxItems, b.MaxItemBytes = envelope.Unlimited, envelope.Unlimited
+	return b
+}
+
+// citation says where a text is from. Server, Tool and Call are the host's words, the rest is the
+// server's.
+type citation struct {
+	Server string `json:"server"`
+	Tool   string `json:"tool,omitempty"`
+	Task   string `json:"task,omitempty"`
+	Call   string `json:"call"`
+	Block  int    `json:"block"` // its place in the result
+	URI    string `json:"uri,omitempty"`
+}
+
+// response changes the answer to a request of the host's. What cannot be changed is an error.
+func (r *renderer) response(response *jsonrpc.Response, asked call) {
+	cited := citation{
+		Server: r.server, Tool: asked.tool, Task: asked.task, Call: fmt.Sprint(response.ID.Raw()),
+	}
+	var change func(members) error
+	switch asked.method {
+	case "tools/call", "tasks/result":
+		var fault *jsonrpc.Error
+		if errors.As(response.Error, &fault) {
+			r.failure(fault, cited)
+		}
+		change = func(m members) error { return r.result(m, cited) }
+	case "tools/list":
+		change = withoutSchemas
+	case "initialize", "server/discover":
+		if r.teach {
+			change = r.instruct
+		}
+	}
+	if response.Error != nil {
+		response.Result = nil
+		return
+	}
+	if change == nil {
+		return
+	}
+	var result members
+	err := json.Unmarshal(response.Result, &result)
+	if err == nil {
+		err = change(result)
+	}
+	if err == nil {
+		response.Result, err = encode(result)
+	}
+	if err != nil {
+		response.Result = nil
+		response.Error = &jsonrpc.Error{
+			Code: jsonrpc.CodeInternalError, Message: "the server's result is not of its form",
+		}
+	}
+}
+
+// members are those of an object. A name that stands twice is there once.
+type members map[string]json.RawMessage
+
+// without encodes m without some of them, each name once.
+func (m members) without(names ...string) json.RawMessage {
+	for _, name := range names {
+		delete(m, name)
+	}
+	encoded, _ := encode(m) // of values that have been decoded
+	return encoded
+}
+
+// failure makes the message of an error an envelope. Its code and data are for programs.
+func (r *renderer) failure(fault *jsonrpc.Error, cited citation) {
+	item := envelope.Item{Kind: "tool-error", Citation: cited, Content: fault.Message}
+	prepared, err := r.line.Render([]envelope.Item{item}, r.bounds(0))
+	if err != nil || !prepared.Ready() {
+		fault.Message = "the call has failed"
+		return
+	}
+	fault.Message = prepared.Content
+}
+
+// result makes the texts of a tool's result envelopes: one, or where blocks are annotated
+// differently, one for each annotation.
+func (r *renderer) result(result members, cited citation) error {
+	structured := result["structuredContent"]
+	for name := range result {
+		// Some readers do not look at the case of a name.
+		exact := name == "content"
+		if !exact && strings.EqualFold(name, "content") || strings.EqualFold(name, "structuredContent") {
+			delete(result, name)
+		}
+	}
+	content, ok := result["content"]
+	if !ok && structured == nil {
+		return nil // a task, or a question of the server's
+	}
+	var blocks []json.RawMessage
+	if ok {
+		if err := json.Unmarshal(content, &blocks); err != nil {
+			return err
+		}
+	}
+	groups, out := r.sort(blocks, cited)
+	if len(groups) == 0 && structured != nil {
+		item := envelope.Item{Kind: "tool-result", Citation: cited, Content: string(structured)}
+		groups = []*group{{at: len(out), items: []envelope.Item{item}}}
+		out = append(out, nil)
+	}
+	used := 0
+	for _, g := range groups {
+		prepared, err := r.line.Render(g.items, r.bounds(used))
+		if err != nil {
+			return err
+		}
+		if !prepared.Ready() {
+			continue // nothing but white space, or no room
+		}
+		used += len(prepared.Content)
+		text, err := encode(prepared.Content)
+		if err != nil {
+			return err
+		}
+		block := members{"type": json.RawMessage(`"text"`), "text": text}
+		for _, name := range annotations {
+			if g.block[name] != nil {
+				block[name] = g.block[name]
+			}
+		}
+		if out[g.at], err = encode(block); err != nil {
+			return err
+		}
+	}
+	kept := []json.RawMessage{}
+	for _, block := range out {
+		if block != nil {
+			kept = append(kept, block)
+		}
+	}
+	var err error
+	result["content"], err = encode(kept)
+	return err
+}
+
+// group is the texts that become one envelope.
+type group struct {
+	at    int // its place among the blocks
+	block members
+	items []envelope.Item
+}
+
+// annotations are what a text block says about itself, to programs.
+var annotations = []string{"_meta", "annotations"}
+
+// sort tells the texts among the blocks of a result from what passes as it is, in its place.
+func (r *renderer) sort(
+	blocks []json.RawMessage, cited citation,
+) (groups []*group, out []json.RawMessage) {
+	known := map[string]*group{}
+	for i, raw := range blocks {
+		var block members
+		item := envelope.Item{Kind: "tool-result", Content: string(raw)}
+		cited.Block, cited.URI = i, ""
+		if json.Unmarshal(raw, &block) == nil && block != nil {
+			switch text(block["type"]) {
+			case "image", "audio", "resource_link":
+				out = append(out, block.without("text"))
+				continue
+			case "text":
+				item.Content = text(block["text"])
+			case "resource":
+				var resource members
+				_ = json.Unmarshal(block["resource"], &resource)
+				if resource["text"] == nil {
+					block["resource"] = resource.without()
+					out = append(out, block.without("text"))
+					continue
+				}
+				item.Content, cited.URI = text(resource["text"]), text(resource["uri"])
+			}
+		}
+		item.Citation = cited
+		key := string(block[annotations[0]]) + "\x00" + string(block[annotations[1]])
+		g := known[key]
+		if g == nil {
+			g = &group{at: len(out), block: block}
+			known[key], groups, out = g, append(groups, g), append(out, nil)
+		}
+		g.items = append(g.items, item)
+	}
+	return groups, out
+}
+
+// withoutSchemas says of no tool that it has structured content.
+func withoutSchemas(result members) error {
+	var tools []members
+	if err := json.Unmarshal(result["tools"], &tools); err != nil {
+		return err
+	}
+	for _, tool := range tools {
+		delete(tool, "outputSchema")
+	}
+	var err error
+	result["tools"], err = encode(tools)
+	return err
+}
+
+// instruct puts what an envelope is before what the server says of itself.
+func (r *renderer) instruct(result members) (err error) {
+	all := r.line.Instructions()
+	if own := text(result["instructions"]); own != "" {
+		all += "\n\n" + own
+	}
+	result["instructions"], err = encode(all)
+	return err
+}
+
+// text is a string's, "" of any other value.
+func text(raw json.RawMessage) (s string) {
+	_ = json.Unmarshal(raw, &s)
+	return s
+}
+
+// encode encodes v without the escapes of HTML, which a message has no use for.
+func encode(v any) (json.RawMessage, error) {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return json.RawMessage(strings.TrimSuffix(b.String(), "\n")), err
+}

@@ -1,0 +1,459 @@
+package envelope_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/untrusted-context/envelope"
+)
+
+// appender is either renderer.
+type appender interface {
+	Append([]byte, []envelope.Item, envelope.Budget) ([]byte, envelope.Report, error)
+}
+
+var bothRenderers = map[string]appender{
+	"JSON": envelope.JSON{}, "Markdown": envelope.Markdown{Sections: []envelope.Section{{Limit: -1}}},
+}
+
+// randomSearch draws a renderer, and items and a budget with which something is left out, as a
+// rule.
+func randomSearch(rng *rand.Rand) (appender, []envelope.Item, envelope.Budget) {
+	var a appender
+	var items []envelope.Item
+	var b envelope.Budget
+	if rng.IntN(2) == 0 {
+		a, items, b = randomCase(rng)
+	} else {
+		a, items, b = randomMarkdown(rng)
+	}
+	for range rng.IntN(3) {
+		_, more, _ := randomCase(rng)
+		items = append(items, more...)
+	}
+	for i := range items {
+		if c, ok := items[i].Citation.(envelope.MemoryCitation); ok && rng.IntN(2) == 0 {
+			c.EntryVersionID = fmt.Sprint("v", i) // else it is a duplicate as often as not
+			items[i].Citation = c
+		}
+		if rng.IntN(4) == 0 {
+			items[i].Content += strings.Repeat(items[i].Content, rng.IntN(4))
+		}
+	}
+	all := envelope.Budget{MaxBytes: -1, MaxItemBytes: -1, MaxItems: b.MaxItems}
+	whole, _, err := a.Append(nil, items, all)
+	if err != nil {
+		panic(err)
+	}
+	if n := len(whole); n > 0 && rng.IntN(4) > 0 {
+		b.MaxBytes = n/3 + rng.IntN(n)
+	}
+	return a, items, b
+}
+
+func searchCases() int {
+	if testing.Short() {
+		return 300
+	}
+	return 2_000
+}
+
+// leavesOut reports whether a candidate that the limits allow is not delivered.
+func leavesOut(r envelope.Report) bool {
+	return r.Count(envelope.TooShort)+r.Count(envelope.NoRoom) > 0
+}
+
+// TestEven holds the item bound that Even chooses against every item bound there is.
+func TestEven(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 1))
+	shared, impossible, behind := 0, 0, 0
+	for n := range searchCases() {
+		a, items, b := randomSearch(rng)
+		about := fmt.Sprintf("case %d: %+v, %q, %+v", n, a, items, b)
+		even := b
+		even.Even = true
+		text, got, err := a.Append([]byte("keep"), items, even)
+		require.NoError(t, err, about)
+		require.True(t, strings.HasPrefix(string(text), "keep"), about)
+		again, same, err := a.Append([]byte("keep"), items, got.Budget)
+		require.NoError(t, err, about)
+		require.Equal(t, string(again), string(text), about)
+		require.Empty(t, cmp.Diff(same, got, cmp.Comparer(sameError)), about)
+
+		limits := twinBudget(b)
+		least := min(max(limits.MinTruncatedBytes, 1), limits.MaxItemBytes)
+		all := envelope.Budget{MaxBytes: -1, MaxItems: -1, MaxItemBytes: -1}
+		_, whole, err := a.Append(nil, items, all)
+		require.NoError(t, err)
+		longest := least
+		for i, item := range items {
+			longest = max(longest, whole.Items[i].DeliveredBytes+4)
+			if whole.Items[i].Outcome == envelope.Malformed {
+				longest = max(longest, 10*len(item.Content)+4)
+			}
+		}
+		top := min(limits.MaxItemBytes, longest) // a larger bound bounds nothing
+		best := 0
+		for size := least; size <= top; size++ {
+			plain := b
+			plain.MaxItemBytes = size
+			if size == top {
+				plain.MaxItemBytes = b.MaxItemBytes
+			}
+			_, r, err := a.Append(nil, items, plain)
+			require.NoError(t, err)
+			if !leavesOut(r) {
+				best = size
+			}
+		}
+		chosen := got.Budget.MaxItemBytes
+		if chosen == envelope.Unlimited {
+			chosen = limits.MaxItemBytes
+		}
+		require.Equal(t, best > 0, !leavesOut(got),
+			"%s: %d is best of %d to %d, %d chosen", about, best, least, top, chosen)
+		switch {
+		case best > 0:
+			require.LessOrEqual(t, best-8, chosen, about)
+			if best > chosen {
+				behind++
+			}
+			shared++
+		case chosen < limits.MaxItemBytes:
+			require.Equal(t, least, chosen, about)
+			impossible++
+		}
+	}
+	t.Log(shared, "shared,", impossible, "impossible,", behind, "a few bytes behind")
+	require.NotZero(t, shared)
+	require.NotZero(t, impossible)
+}
+
+func sameError(a, b error) bool { return fmt.Sprint(a) == fmt.Sprint(b) }
+
+// The case that Even is for: a long page before short facts.
+func TestEvenPageBeforeFacts(t *testing.T) {
+	items := []envelope.Item{memory("page", strings.Repeat("A page of the handbook. ", 125))}
+	for i := range 7 {
+		items = append(items, memory(fmt.Sprint("fact", i), fmt.Sprintf("Fact %d is short.", i)))
+	}
+	b := envelope.Budget{MaxBytes: 2000}
+	_, r, err := envelope.JSON{}.Append(nil, items, b)
+	require.NoError(t, err)
+	assert.Equal(t, 7, r.Count(envelope.NoRoom))
+	b.Even = true
+	text, r, err := envelope.JSON{}.Append(nil, items, b)
+	require.NoError(t, err)
+	assert.Equal(t, 7, r.Count(envelope.Included), "%d bytes, %+v", len(text), r)
+	assert.Equal(t, 1, r.Count(envelope.Truncated))
+}
+
+// bytesPerToken counts a token for so many bytes begun.
+type bytesPerToken int
+
+func (n bytesPerToken) Count(text string) (int, error) {
+	return (len(text) + int(n) - 1) / int(n), nil
+}
+
+// counterFunc is a counter that a function is.
+type counterFunc func(text string) (int, error)
+
+func (f counterFunc) Count(text string) (int, error) { return f(text) }
+
+// wordCounter counts words, and single characters outside of them.
+var wordCounter = counterFunc(func(text string) (int, error) {
+	n, word := 0, false
+	for _, r := range text {
+		letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+		if !letter || !word {
+			n++
+		}
+		word = letter
+	}
+	return n, nil
+})
+
+// hashCounter knows nothing of the text.
+var hashCounter = counterFunc(func(text string) (int, error) {
+	h := fnv.New32a()
+	h.Write([]byte(text))
+	return int(h.Sum32() % 500), nil
+})
+
+var counters = map[string]envelope.Counter{
+	"bytes":   bytesPerToken(1),
+	"four":    bytesPerToken(4),
+	"words":   wordCounter,
+	"hash":    hashCounter,
+	"falling": counterFunc(func(text string) (int, error) { return max(2000-len(text), 0), nil }),
+	"nothing": counterFunc(func(string) (int, error) { return 0, nil }),
+	"huge":    counterFunc(func(string) (int, error) { return math.MaxInt, nil }),
+	"steps":   counterFunc(func(text string) (int, error) { return len(text) / 300 * 100, nil }),
+	"waves": counterFunc(func(text string) (int, error) {
+		return int(float64(len(text)) * (1 + math.Sin(float64(len(text))/10)/2)), nil
+	}),
+}
+
+// TestMaxTokens asks counters of every kind: the text has no more tokens than it may, is what the
+// reported budget gives without a counter, and few counts are asked for.
+func TestMaxTokens(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 2))
+	names := slices.Sorted(maps.Keys(counters))
+	delivered := map[string]int{}
+	for n := range searchCases() {
+		a, items, b := randomSearch(rng)
+		b.Even = rng.IntN(3) == 0
+		if rng.IntN(3) == 0 {
+			b.MaxBytes = rng.IntN(3)*4000 - 4000
+			if b.MaxBytes < 0 {
+				b.MaxBytes = envelope.Unlimited
+			}
+		}
+		name := names[n%len(names)]
+		tokens := 1 + rng.IntN(1200)
+		about := fmt.Sprintf("case %d: %+v, %q, %+v, %d tokens of %s", n, a, items, b, tokens, name)
+		counts := 0
+		counted := b
+		counted.MaxTokens = tokens
+		counted.Counter = counterFunc(func(text string) (int, error) {
+			counts++
+			return counters[name].Count(text)
+		})
+		text, got, err := a.Append([]byte("keep"), items, counted)
+		require.NoError(t, err, about)
+		require.LessOrEqual(t, counts, 24, about)
+		rest, kept := strings.CutPrefix(string(text), "keep")
+		require.True(t, kept, about)
+		require.Len(t, rest, got.Bytes, about)
+		if limit := twinBudget(b).MaxBytes; len(rest) > limit {
+			require.LessOrEqual(t, len(rest), limit, about)
+		}
+		if rest != "" {
+			is, _ := counters[name].Count(rest)
+			require.Equal(t, is, got.Tokens, about)
+			require.LessOrEqual(t, is, tokens, about)
+			delivered[name]++
+		} else {
+			require.Zero(t, got.Tokens, about)
+		}
+		plain := got
+		plain.Tokens = 0
+		again, same, err := a.Append(nil, items, got.Budget)
+		require.NoError(t, err, about)
+		require.Equal(t, string(again), rest, about)
+		require.Empty(t, cmp.Diff(same, plain, cmp.Comparer(sameError)), about)
+
+		if name == "bytes" || name == "four" { // then a byte budget tells what fits
+			bytes := b
+			bytes.Even = b.Even
+			per := int(counters[name].(bytesPerToken))
+			if limit := twinBudget(b).MaxBytes; tokens*per < limit {
+				bytes.MaxBytes = tokens * per
+			}
+			best, _, err := a.Append(nil, items, bytes)
+			require.NoError(t, err, about)
+			require.GreaterOrEqual(t, len(rest)+per+tokens*per*24/400, len(best), about)
+		}
+	}
+	t.Log(delivered)
+	for _, name := range names {
+		// What is huge never fits, and what falls fits where nobody looks.
+		require.Equal(t, name != "huge" && name != "falling", delivered[name] > 0, name)
+	}
+}
+
+// A counter that fails, at whichever call, is the error of the call: it holds no content, and dst
+// is as it was given.
+func TestCounterFails(t *testing.T) {
+	items := []envelope.Item{memory("1", strings.Repeat("secret ", 200)), memory("2", "secret")}
+	broken := errors.New("secret tokenizer")
+	failures := map[string]envelope.Counter{
+		"error":    counterFunc(func(string) (int, error) { return 3, broken }),
+		"negative": counterFunc(func(string) (int, error) { return -1, nil }),
+		"panic":    counterFunc(func(text string) (int, error) { panic(text) }),
+		"nil":      counterFunc(nil),
+	}
+	for name, failing := range failures {
+		for nth := range 24 {
+			for renderer, a := range bothRenderers {
+				calls := 0
+				counter := counterFunc(func(text string) (int, error) {
+					if calls++; calls > nth {
+						return failing.Count(text)
+					}
+					return hashCounter.Count(fmt.Sprint(calls, text))
+				})
+				given := make([]byte, 4, 4000)
+				copy(given, "keep")
+				dst, r, err := a.Append(given, items, envelope.Budget{MaxTokens: 250, Counter: counter})
+				if calls <= nth {
+					assert.NoError(t, err) // the search was over
+					continue
+				}
+				assert.Equal(t, "keep", string(dst))
+				require.ErrorIs(t, err, envelope.ErrCounter, "%s at call %d of %s", name, nth, renderer)
+				var e *envelope.Error
+				require.ErrorAs(t, err, &e)
+				assert.NotContains(t, err.Error(), "secret")
+				assert.Equal(t, "budget.Counter", e.Field)
+				assert.Equal(t, name == "error", errors.Is(err, broken))
+				assert.Empty(t, cmp.Diff(envelope.Report{Items: []envelope.ItemReport{}}, r))
+			}
+		}
+	}
+}
+
+func TestTokenBudgets(t *testing.T) {
+	items := []envelope.Item{memory("1", strings.Repeat("word ", 2000))}
+	four := bytesPerToken(4)
+	for _, c := range []struct {
+		reason string
+		budget envelope.Budget
+		field  string // of the error
+		bytes  int
+		tokens int
+	}{
+		{"nothing to count", envelope.Budget{MaxTokens: 0}, "", 2520, 0},
+		{"no bound, no counter", envelope.Budget{MaxTokens: -1}, "", 2520, 0},
+		{"no bound, counted", envelope.Budget{MaxTokens: -1, Counter: four}, "", 2520, 630},
+		{"a bound that does not bind", envelope.Budget{MaxTokens: 630, Counter: four}, "", 2520, 630},
+		{"one token less", envelope.Budget{MaxTokens: 629, Counter: four}, "", 2516, 629},
+		{
+			"MaxBytes holds too", envelope.Budget{MaxBytes: 1000, MaxTokens: 629, Counter: four},
+			"", 1000, 250,
+		},
+		{"the frame alone is longer", envelope.Budget{MaxTokens: 100, Counter: four}, "", 0, 0},
+		{"a bound without a counter", envelope.Budget{MaxTokens: 1}, "budget.Counter", 0, 0},
+		{"a counter without a bound", envelope.Budget{Counter: four}, "budget.MaxTokens", 0, 0},
+		{"below no bound", envelope.Budget{MaxTokens: -2, Counter: four}, "budget.MaxTokens", 0, 0},
+	} {
+		text, r, err := envelope.JSON{}.Append(nil, items, c.budget)
+		if c.field != "" {
+			var e *envelope.Error
+			require.ErrorAs(t, err, &e, c.reason)
+			assert.ErrorIs(t, err, envelope.ErrBudget, c.reason)
+			assert.Equal(t, c.field, e.Field, c.reason)
+			continue
+		}
+		require.NoError(t, err, c.reason)
+		assert.Equal(t, c.bytes, len(text), c.reason)
+		assert.Equal(t, c.tokens, r.Tokens, c.reason)
+		assert.Nil(t, r.Budget.Counter, c.reason)
+	}
+}
+
+// countedCitation counts how often it is encoded, and does not encode twice.
+type countedCitation struct{ times *int }
+
+func (c countedCitation) MarshalJSON() ([]byte, error) {
+	if *c.times++; *c.times > 1 {
+		panic("encoded again")
+	}
+	return []byte(`{"n":1}`), nil
+}
+
+// However many passes a search takes, a citation is encoded once.
+func TestSearchEncodesCitationsOnce(t *testing.T) {
+	content := strings.Repeat("word ", 300)
+	for renderer, a := range bothRenderers {
+		times := make([]int, 3)
+		items := []envelope.Item{
+			{Citation: countedCitation{&times[0]}, Content: content},
+			{Citation: countedCitation{&times[1]}, Content: content}, // a duplicate
+			{Citation: struct{ N json.Marshaler }{countedCitation{&times[2]}}, Content: content},
+			{Citation: json.RawMessage(`{"a":`), Content: content},
+			memory("m", content),
+		}
+		counts := 0
+		counter := counterFunc(func(text string) (int, error) { counts++; return wordCounter(text) })
+		text, r, err := a.Append(nil, items, envelope.Budget{
+			MaxBytes: 3000, MaxTokens: 450, Counter: counter, Even: true,
+		})
+		require.NoError(t, err)
+		assert.NotEmpty(t, text)
+		assert.Greater(t, counts, 1, renderer)
+		assert.Equal(t, []int{1, 1, 1}, times, renderer)
+		assert.Equal(t, []string{"truncated", "duplicate", "truncated", "malformed", "truncated"},
+			outcomesOf(r), renderer)
+	}
+}
+
+// Even allocates no more often than the plain call does, whoever makes room.
+func TestEvenAllocations(t *testing.T) {
+	for name, c := range evenCases() {
+		for renderer, a := range bothRenderers {
+			for _, room := range []int{0, 1000, twinBudget(c.budget).MaxBytes} {
+				dst := make([]byte, 0, room)
+				allocations := func(even bool) float64 {
+					c.budget.Even = even
+					return testing.AllocsPerRun(10, func() {
+						if _, _, err := a.Append(dst, c.items, c.budget); err != nil {
+							t.Fatal(err)
+						}
+					})
+				}
+				assert.LessOrEqual(t, allocations(true), allocations(false),
+					"%s, %s, room for %d", name, renderer, room)
+			}
+		}
+	}
+}
+
+// evenCases are lists that have no room, for what Even costs.
+func evenCases() map[string]struct {
+	items  []envelope.Item
+	budget envelope.Budget
+} {
+	type c = struct {
+		items  []envelope.Item
+		budget envelope.Budget
+	}
+	cases := map[string]c{}
+	eachCorpus(func(corpus string, items []envelope.Item) {
+		cases["8/"+corpus] = c{items, envelope.Budget{}}
+		many := make([]envelope.Item, 200)
+		for i := range many {
+			many[i] = memory(fmt.Sprint(i), items[0].Content[:len(items[0].Content)/(1+i%4)/8*8])
+			many[i].Content = strings.ToValidUTF8(many[i].Content, "")
+		}
+		cases["200/"+corpus] = c{many, envelope.Budget{MaxBytes: 100_000, MaxItems: -1}}
+		cases["200 in 8000 bytes/"+corpus] = c{many, envelope.Budget{MaxItems: -1}}
+	})
+	page := []envelope.Item{memory("page", strings.Repeat("A page of the handbook. ", 125))}
+	for i := range 7 {
+		page = append(page, memory(fmt.Sprint("fact", i), fmt.Sprintf("Fact %d is short.", i)))
+	}
+	cases["8/page and facts"] = c{page, envelope.Budget{MaxBytes: 2000}}
+	return cases
+}
+
+func BenchmarkEven(b *testing.B) {
+	for name, c := range evenCases() {
+		for renderer, a := range bothRenderers {
+			for _, even := range []bool{false, true} {
+				c.budget.Even = even
+				b.Run(fmt.Sprintf("%s/%s/even=%v", name, renderer, even), func(b *testing.B) {
+					dst := make([]byte, 0, c.budget.MaxBytes+8000)
+					b.ReportAllocs()
+					for b.Loop() {
+						if _, _, err := a.Append(dst, c.items, c.budget); err != nil {
+							b.Fatal(err)
+						}
+					}
+				})
+			}
+		}
+	}
+}
