@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// readOnce reads what there is of p at an offset, with one call of the system. ReadAt would ask once
-// more to see that there is no more.
+// readOnce reads what there is of p at an offset, with one call of the system. ReadAt would ask
+// once more to see that there is no more.
 func readOnce(f file, p []byte, offset int64) int {
 	own, ok := f.(*os.File)
 	if !ok {
