@@ -13,7 +13,8 @@ import (
 // One name stands twice, at any place among few or many, in another spelling too.
 func TestNameSpellings(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	for _, count := range []int{2, fewNames, fewNames + 1, 4 * fewNames, 1000, manyNames + manyNames/2} {
+	counts := []int{2, fewNames, fewNames + 1, 4 * fewNames, 1000, manyNames + manyNames/2}
+	for _, count := range counts {
 		names := make([]string, count)
 		for i := range names {
 			names[i] = fmt.Sprintf("%d-\u00e9\n%s", i, strings.Repeat("x", i%7))
