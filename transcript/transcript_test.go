@@ -381,3 +381,58 @@ func TestCompare(t *testing.T) {
 	_, err = transcript.RoundTrip(demo)
 	assert.ErrorIs(t, err, os.ErrNotExist, "nowhere to write")
 }
+
+// The acceptance check runs on conversations as the vendors' SDKs send and get them, with tool
+// calls, images and a null content (examples/conversations made the files).
+func TestConversationsOfSDKs(t *testing.T) {
+	roles := map[string]string{
+		"anthropic":        "user assistant user assistant",
+		"openai-chat":      "system user assistant tool tool assistant",
+		"openai-responses": "user assistant",
+	}
+	files, err := filepath.Glob("testdata/conversations/*.jsonl")
+	require.NoError(t, err)
+	require.Len(t, files, len(roles))
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		require.NoError(t, err)
+		var messages []transcript.Message
+		others := 0
+		for m, err := range transcript.Messages(bytes.NewReader(data), transcript.Options{}) {
+			if fault, ok := err.(*transcript.Fault); ok && fault.Kind == transcript.NotMessage {
+				others++ // an item of the responses form
+				continue
+			}
+			require.NoError(t, err)
+			messages = append(messages, m)
+		}
+		name := strings.TrimSuffix(filepath.Base(file), ".jsonl")
+		assert.Equal(t, roles[name], rolesOf(messages))
+		c, err := transcript.RoundTrip(messages)
+		require.NoError(t, err)
+		assert.True(t, c.OK(), "%s: %+v", name, c)
+		assert.Equal(t, len(messages), c.Got)
+		if name == "openai-responses" {
+			assert.Equal(t, 5, others)
+		} else {
+			assert.Zero(t, others)
+		}
+
+		// And each record, messages or not, comes back byte for byte.
+		log, read := newLog(t, "", transcript.Options{})
+		for r, err := range transcript.Records(bytes.NewReader(data), transcript.Options{}) {
+			require.NoError(t, err)
+			require.NoError(t, log.Append(r))
+		}
+		assert.Equal(t, string(data), read())
+	}
+	parts := 0
+	data, err := os.ReadFile("testdata/conversations/openai-chat.jsonl")
+	require.NoError(t, err)
+	for _, m := range readJSON(string(data)) {
+		if string(m.Parts) == "null" {
+			parts++
+		}
+	}
+	assert.Equal(t, 1, parts, "a null content is among them")
+}

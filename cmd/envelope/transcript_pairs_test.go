@@ -2,6 +2,9 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -216,4 +219,31 @@ func TestTranscriptMessages(t *testing.T) {
 			`"messages":1}`+"\n",
 		out,
 	)
+}
+
+// The conversations of the vendors' SDKs are whole. Without one of their records they are not.
+func TestTranscriptMessagesOfSDKs(t *testing.T) {
+	files, err := filepath.Glob("../../transcript/testdata/conversations/*.jsonl")
+	require.NoError(t, err)
+	require.Len(t, files, 3)
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		require.NoError(t, err)
+		status, out, _ := call(string(data), "transcript", "check", "-messages")
+		assert.Equal(t, done, status, "%s: %s", file, out)
+		show, _, _ := call(string(data), "transcript", "show")
+		assert.Equal(t, done, show)
+		lines := strings.SplitAfter(string(data), "\n")
+		halves := 0
+		for i, line := range lines {
+			rest := strings.Join(slices.Delete(slices.Clone(lines), i, i+1), "")
+			status, out, _ := call(rest, "transcript", "check", "-messages")
+			half := strings.Contains(line, "call_") || strings.Contains(line, "toolu_")
+			if half {
+				halves++
+			}
+			assert.Equal(t, half, status == refused, "%s without line %d: %s", file, i+1, out)
+		}
+		assert.NotZero(t, halves)
+	}
 }
