@@ -67,8 +67,8 @@ func TestCallsRunDown(t *testing.T) {
 	require.NotZero(t, uses, "Item is named from below")
 }
 
-// No line is wider than 100 columns, a tab counted as four: of Go, and of prose in Markdown, outside
-// of testdata, tables (the rows of a test's are tables too), fenced blocks and links.
+// No line is wider than 100 columns, a tab counted as four: of Go, and of prose in Markdown,
+// outside of testdata, tables (the rows of a test's are tables too), fenced blocks and links.
 func TestLinesEndByColumn100(t *testing.T) {
 	lines := 0
 	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {

@@ -2,8 +2,8 @@
 //
 //	ANTHROPIC_API_KEY=… go run ./anthropic QUESTION
 //
-// The envelope is a block of its own in the user's message: never a part of the system prompt, which is trusted, and never joined
-// with other text, which could be taken for a part of it.
+// The envelope is a block of its own in the user's message: never a part of the system prompt,
+// which is trusted, and never joined with other text, which could be taken for a part of it.
 package main
 
 import (
@@ -56,7 +56,8 @@ func ask(ctx context.Context, client anthropic.Client, items []envelope.Item, qu
 	return answer.String(), nil
 }
 
-// memories stands for a memory store. One of its entries is by somebody who knows what an envelope looks like.
+// memories stands for a memory store. One of its entries is by somebody who knows what an
+// envelope looks like.
 func memories() []envelope.Item {
 	memory := func(id, content string) envelope.Item {
 		return envelope.Item{

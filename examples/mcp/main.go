@@ -1,9 +1,10 @@
-// Command mcp is a server of the Model Context Protocol on standard input and output. It has one tool, whose result is an envelope.
+// Command mcp is a server of the Model Context Protocol on standard input and output. It has one
+// tool, whose result is an envelope.
 //
 //	go run ./mcp
 //
-// The envelope is the result's one text, and there is no structured content beside it: what a host may show to the model has the frame
-// around it.
+// The envelope is the result's one text, and there is no structured content beside it: what a
+// host may show to the model has the frame around it.
 package main
 
 import (
@@ -61,7 +62,8 @@ func recall(items []envelope.Item, query string) []envelope.Item {
 	return found
 }
 
-// memories stands for a memory store. One of its entries is by somebody who knows what an envelope looks like.
+// memories stands for a memory store. One of its entries is by somebody who knows what an
+// envelope looks like.
 func memories() []envelope.Item {
 	memory := func(id, content string) envelope.Item {
 		return envelope.Item{

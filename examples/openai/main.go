@@ -2,8 +2,9 @@
 //
 //	OPENAI_API_KEY=… go run ./openai QUESTION
 //
-// The envelope is an input text of its own in the user's message: never a part of the instructions, which are trusted, and never
-// joined with other text, which could be taken for a part of it.
+// The envelope is an input text of its own in the user's message: never a part of the
+// instructions, which are trusted, and never joined with other text, which could be taken for a
+// part of it.
 package main
 
 import (
@@ -55,7 +56,8 @@ func ask(ctx context.Context, client openai.Client, items []envelope.Item, quest
 	return response.OutputText(), nil
 }
 
-// memories stands for a memory store. One of its entries is by somebody who knows what an envelope looks like.
+// memories stands for a memory store. One of its entries is by somebody who knows what an
+// envelope looks like.
 func memories() []envelope.Item {
 	memory := func(id, content string) envelope.Item {
 		return envelope.Item{
