@@ -47,7 +47,10 @@ func TestCitationMarshalJSON(t *testing.T) {
 				assert.Equal(t, tt.want, string(got))
 				return
 			}
-			assert.Equal(t, &envelope.Error{Err: envelope.ErrInvalidUTF8, Item: -1, Field: tt.field, Offset: tt.offset}, err)
+			want := &envelope.Error{
+				Err: envelope.ErrInvalidUTF8, Item: -1, Field: tt.field, Offset: tt.offset,
+			}
+			assert.Equal(t, want, err)
 			_, err = json.Marshal(map[string]any{"at": tt.citation})
 			assert.ErrorIs(t, err, envelope.ErrInvalidUTF8)
 		})
@@ -59,7 +62,8 @@ func TestCitationMarshalJSON(t *testing.T) {
 func TestCitationsOfNearlyTheShape(t *testing.T) {
 	for _, raw := range []string{
 		`{"artifact_ref":{"family":"f","artifact_id":"a","revision":1,"x":1}}`,
-		`{"artifact":{"scope_id":"s","artifact":{"family":"f","artifact_id":"a","revision":1},"x":1}}`,
+		`{"artifact":{"scope_id":"s",` +
+			`"artifact":{"family":"f","artifact_id":"a","revision":1},"x":1}}`,
 		`{"artifact":{"scope_id":"s","Artifact":{"family":"f","artifact_id":"a","revision":1}}}`,
 		`{"artifact_ref":{"family":1,"artifact_id":"a","revision":1}}`,
 		`{"artifact_ref":{"family":"f","artifact_id":["a"],"revision":1}}`,
@@ -67,9 +71,11 @@ func TestCitationsOfNearlyTheShape(t *testing.T) {
 		`{"artifact_ref":{"family":"f","artifact_id":"a","revision":true}}`,
 		`{"artifact":{"scope_id":7,"artifact":{"family":"f","artifact_id":"a","revision":1}}}`,
 		`{"artifact_ref":["a"]}`,
-		`{"memory_ref":{"family":"f","artifact_id":"a","revision":1},"entry_id":7,"entry_version_id":"v"}`,
+		`{"memory_ref":{"family":"f","artifact_id":"a","revision":1},` +
+			`"entry_id":7,"entry_version_id":"v"}`,
 	} {
-		p, err := envelope.JSON{}.Render([]envelope.Item{{Citation: json.RawMessage(raw), Content: "x"}}, envelope.Budget{})
+		items := []envelope.Item{{Citation: json.RawMessage(raw), Content: "x"}}
+		p, err := envelope.JSON{}.Render(items, envelope.Budget{})
 		require.NoError(t, err)
 		require.NoError(t, p.Report.Err(), raw)
 		assert.Contains(t, p.Content, `{"citation":`+raw+`,"content":"x"`)
@@ -78,8 +84,11 @@ func TestCitationsOfNearlyTheShape(t *testing.T) {
 
 func TestJSONCitations(t *testing.T) {
 	ref := envelope.ArtifactRef{Family: "f", ArtifactID: "a", Revision: 9007199254740993}
-	const local = `{"memory_ref":{"family":"f","artifact_id":"a","revision":9007199254740993},"entry_id":"e","entry_version_id":"v"}`
-	const qualified = `{"memory":{"scope_id":"s","artifact":{"family":"f","artifact_id":"a","revision":9007199254740993}},"entry_id":"e","entry_version_id":"v"}`
+	const local = `{"memory_ref":{"family":"f","artifact_id":"a","revision":9007199254740993},` +
+		`"entry_id":"e","entry_version_id":"v"}`
+	const qualified = `{"memory":{"scope_id":"s",` +
+		`"artifact":{"family":"f","artifact_id":"a","revision":9007199254740993}},` +
+		`"entry_id":"e","entry_version_id":"v"}`
 	type own struct {
 		Z string  `json:"z"`
 		A float64 `json:"a"`
@@ -230,7 +239,8 @@ func FuzzJSONCitation(f *testing.F) {
 			t.Fatal(err)
 		}
 		if !p.Ready() {
-			if json.Valid(raw) && utf8.Valid(raw) && strings.HasPrefix(strings.TrimSpace(string(raw)), "{") && p.Report.Items[0].Outcome == envelope.NoRoom {
+			object := json.Valid(raw) && strings.HasPrefix(strings.TrimSpace(string(raw)), "{")
+			if object && utf8.Valid(raw) && p.Report.Items[0].Outcome == envelope.NoRoom {
 				t.Fatalf("%q: %+v", raw, p.Report)
 			}
 			return
@@ -239,7 +249,8 @@ func FuzzJSONCitation(f *testing.F) {
 		requireDelivered(t, j, p.Content, items, p.Report)
 		// Of this package's own shapes, a citation with an empty scope is written as a local one.
 		got := decodeLine(t, p.Content).Items[0].Citation
-		own := strings.HasPrefix(string(got), `{"memory_ref":`) || strings.HasPrefix(string(got), `{"artifact_ref":`)
+		own := strings.HasPrefix(string(got), `{"memory_ref":`) ||
+			strings.HasPrefix(string(got), `{"artifact_ref":`)
 		if !own && !sameJSON(t, got, raw) {
 			t.Fatalf("%q came out as %q", raw, got)
 		}
