@@ -17,7 +17,15 @@ import (
 // Open refuses each change to a text with what is wrong and where. The change replaces old by
 // new; the offset, from where old stood, is of the byte that is named.
 func TestOpenRefuses(t *testing.T) {
-	items := []envelope.Item{memory("e1", "first"), {Kind: "experience", Citation: envelope.ArtifactCitation{Scope: "s", Artifact: envelope.ArtifactRef{Family: "f", ArtifactID: "a", Revision: 1}}, Content: strings.Repeat("中", 700)}}
+	artifact := envelope.ArtifactRef{Family: "f", ArtifactID: "a", Revision: 1}
+	items := []envelope.Item{
+		memory("e1", "first"),
+		{
+			Kind:     "experience",
+			Citation: envelope.ArtifactCitation{Scope: "s", Artifact: artifact},
+			Content:  strings.Repeat("中", 700),
+		},
+	}
 	p, err := envelope.JSON{}.Render(items, envelope.Budget{})
 	require.NoError(t, err)
 	require.Equal(t, []string{"included", "truncated"}, outcomesOf(p.Report))
@@ -111,7 +119,8 @@ func TestOpenRefuses(t *testing.T) {
 }
 
 func TestOpenRefusesADuplicate(t *testing.T) {
-	p, err := envelope.JSON{}.Render([]envelope.Item{memory("e1", "x"), memory("e2", "y")}, envelope.Budget{})
+	items := []envelope.Item{memory("e1", "x"), memory("e2", "y")}
+	p, err := envelope.JSON{}.Render(items, envelope.Budget{})
 	require.NoError(t, err)
 	_, err = envelope.JSON{}.Open(strings.ReplaceAll(p.Content, "e2", "e1"))
 	assert.ErrorIs(t, err, envelope.ErrUndeliverable)
@@ -120,7 +129,8 @@ func TestOpenRefusesADuplicate(t *testing.T) {
 // Behind a content that was cut for room there is no room for another item, so one that is
 // followed was cut for the item bound; and that bound holds for all.
 func TestOpenRefusesImpossibleCuts(t *testing.T) {
-	p, err := envelope.JSON{}.Render([]envelope.Item{memory("e1", "abc…"), memory("e2", "0123456789")}, envelope.Budget{})
+	items := []envelope.Item{memory("e1", "abc…"), memory("e2", "0123456789")}
+	p, err := envelope.JSON{}.Render(items, envelope.Budget{})
 	require.NoError(t, err)
 	change := func(old, new string) error {
 		require.Contains(t, p.Content, old)
@@ -130,11 +140,19 @@ func TestOpenRefusesImpossibleCuts(t *testing.T) {
 	assert.NoError(t, change("9", "9")) // nothing
 	var e *envelope.Error
 	require.ErrorAs(t, change(`abc…","truncated":false`, `abc…","truncated":true`), &e)
-	assert.Equal(t, envelope.Error{Err: envelope.ErrUndeliverable, Item: 0, Field: "text", Offset: strings.Index(p.Content, `{"citation"`)}, *e)
-	assert.NoError(t, change(`abc…","truncated":false`, `abcd…","truncated":true`), "10 bytes follow 7 bytes, which a bound of 10 can have made")
-	assert.NoError(t, change(`0123456789","truncated":false`, `0…","truncated":true`), "the last may be cut for room")
+	assert.Equal(t, envelope.Error{
+		Err:    envelope.ErrUndeliverable,
+		Item:   0,
+		Field:  "text",
+		Offset: strings.Index(p.Content, `{"citation"`),
+	}, *e)
+	assert.NoError(t, change(`abc…","truncated":false`, `abcd…","truncated":true`),
+		"10 bytes follow 7 bytes, which a bound of 10 can have made")
+	assert.NoError(t, change(`0123456789","truncated":false`, `0…","truncated":true`),
+		"the last may be cut for room")
 
-	p, err = envelope.JSON{}.Render([]envelope.Item{memory("e1", "0123456789"), memory("e2", "abc…"), memory("e3", "x")}, envelope.Budget{})
+	items = []envelope.Item{memory("e1", "0123456789"), memory("e2", "abc…"), memory("e3", "x")}
+	p, err = envelope.JSON{}.Render(items, envelope.Budget{})
 	require.NoError(t, err)
 	require.ErrorAs(t, change(`abc…","truncated":false`, `abc…","truncated":true`), &e)
 	assert.Equal(t, 1, e.Item)
@@ -143,14 +161,22 @@ func TestOpenRefusesImpossibleCuts(t *testing.T) {
 // A text opens with the renderer that wrote it, and not with one that would have written it
 // differently.
 func TestOpenIsForOneRenderer(t *testing.T) {
-	item := envelope.Item{Citation: envelope.ArtifactCitation{Scope: "s", Artifact: envelope.ArtifactRef{Family: "f", ArtifactID: "a", Revision: 1}}, Content: "<é>"}
-	renderers := []envelope.JSON{{}, {Scope: "s"}, {Trust: "t"}, {Escape: envelope.EscapeMarkup}, {Escape: envelope.EscapeNonASCII}, {Wrapper: wrappers[1]}}
+	artifact := envelope.ArtifactRef{Family: "f", ArtifactID: "a", Revision: 1}
+	item := envelope.Item{
+		Citation: envelope.ArtifactCitation{Scope: "s", Artifact: artifact},
+		Content:  "<é>",
+	}
+	renderers := []envelope.JSON{
+		{}, {Scope: "s"}, {Trust: "t"},
+		{Escape: envelope.EscapeMarkup}, {Escape: envelope.EscapeNonASCII}, {Wrapper: wrappers[1]},
+	}
 	for i, j := range renderers {
 		p, err := j.Render([]envelope.Item{item}, envelope.Budget{})
 		require.NoError(t, err)
 		for k, other := range renderers {
 			_, err := other.Open(p.Content)
-			if i == k || i == 1 && k == 0 { // without a scope of its own, a reader sees a local citation as local
+			// Without a scope of its own, a reader sees a local citation as local.
+			if i == k || i == 1 && k == 0 {
 				assert.NoError(t, err, "%d %d", i, k)
 			} else {
 				assert.Error(t, err, "%d %d", i, k)
@@ -161,8 +187,11 @@ func TestOpenIsForOneRenderer(t *testing.T) {
 
 // A citation in a text is as deep as a citation may be, and no deeper.
 func TestOpenDepth(t *testing.T) {
-	deep := func(n int) string { return `{"a":` + strings.Repeat("[", n-1) + strings.Repeat("]", n-1) + `}` }
-	p, err := envelope.JSON{}.Render([]envelope.Item{{Citation: json.RawMessage(deep(60)), Content: "x"}}, envelope.Budget{})
+	deep := func(n int) string {
+		return `{"a":` + strings.Repeat("[", n-1) + strings.Repeat("]", n-1) + `}`
+	}
+	items := []envelope.Item{{Citation: json.RawMessage(deep(60)), Content: "x"}}
+	p, err := envelope.JSON{}.Render(items, envelope.Budget{})
 	require.NoError(t, err)
 	_, err = envelope.JSON{}.Open(p.Content)
 	require.NoError(t, err)
@@ -198,7 +227,12 @@ func TestOpenRoundTrip(t *testing.T) {
 func FuzzOpen(f *testing.F) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	renderer := func(options uint8) envelope.JSON {
-		return envelope.JSON{Escape: envelope.Escape(options & 15), Bare: options&16 != 0, Omitted: options&32 != 0, Checksum: options&64 != 0}
+		return envelope.JSON{
+			Escape:   envelope.Escape(options & 15),
+			Bare:     options&16 != 0,
+			Omitted:  options&32 != 0,
+			Checksum: options&64 != 0,
+		}
 	}
 	for len := 0; len < 80; {
 		_, items, b := randomCase(rng)
@@ -224,7 +258,8 @@ func FuzzOpen(f *testing.F) {
 		}
 		requireBounded(t, j, text)
 		decoded := decodeLine(t, text)
-		if len(opened) != len(decoded.Items) || j.Omitted != (decoded.Omitted != nil) || j.Checksum != (decoded.CRC32C != nil) {
+		if len(opened) != len(decoded.Items) || j.Omitted != (decoded.Omitted != nil) ||
+			j.Checksum != (decoded.CRC32C != nil) {
 			t.Fatalf("%q opens to %d items", text, len(opened))
 		}
 		var whole []envelope.Item
@@ -243,7 +278,7 @@ func FuzzOpen(f *testing.F) {
 				}
 				whole = append(whole, make([]envelope.Item, *decoded.Omitted)...) // uncited
 			}
-			again, _, err := j.Append(nil, whole, envelope.Budget{MaxBytes: -1, MaxItems: -1, MaxItemBytes: -1, MinTruncatedBytes: -1})
+			again, _, err := j.Append(nil, whole, unlimited)
 			if err != nil || string(again) != text {
 				t.Fatalf("%q renders to %q (%v)", text, again, err)
 			}

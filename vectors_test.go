@@ -74,7 +74,12 @@ func (v *vector) items() []envelope.Item {
 
 func (v *vector) budget() envelope.Budget {
 	c := v.Case
-	return envelope.Budget{MaxBytes: c.MaxBytes, MaxItems: c.MaxItems, MaxItemBytes: c.MaxItemBytes, MinTruncatedBytes: c.MinTruncatedBytes}
+	return envelope.Budget{
+		MaxBytes:          c.MaxBytes,
+		MaxItems:          c.MaxItems,
+		MaxItemBytes:      c.MaxItemBytes,
+		MinTruncatedBytes: c.MinTruncatedBytes,
+	}
 }
 
 // requireEqual demands the text and the outcomes of the scenario, and reports whether there is a
@@ -110,7 +115,12 @@ var classes = map[string]envelope.Escape{
 func TestJSONVectors(t *testing.T) {
 	for _, v := range append(loadVectors(t, "json-"), loadVectors(t, "options/")...) {
 		t.Run(v.Name, func(t *testing.T) {
-			j := envelope.JSON{Scope: v.Case.Scope, Bare: v.Case.Bare, Omitted: v.Case.Omitted, Checksum: v.Case.Checksum}
+			j := envelope.JSON{
+				Scope:    v.Case.Scope,
+				Bare:     v.Case.Bare,
+				Omitted:  v.Case.Omitted,
+				Checksum: v.Case.Checksum,
+			}
 			for _, class := range v.Case.Escape {
 				require.Contains(t, classes, class)
 				j.Escape |= classes[class]
@@ -125,12 +135,16 @@ func TestJSONVectors(t *testing.T) {
 }
 
 func TestMarkdownVectors(t *testing.T) {
-	shows := map[string]envelope.Show{"confidence": envelope.ShowConfidence, "recall_rank": envelope.ShowRank}
+	shows := map[string]envelope.Show{
+		"confidence":  envelope.ShowConfidence,
+		"recall_rank": envelope.ShowRank,
+	}
 	for _, v := range loadVectors(t, "md-") {
 		t.Run(v.Name, func(t *testing.T) {
 			m := envelope.Markdown{Scope: v.Case.Scope, Sections: []envelope.Section{}}
 			for _, s := range v.Case.Sections {
-				m.Sections = append(m.Sections, envelope.Section{Kind: s.Kind, Title: s.Title, Limit: s.Limit})
+				section := envelope.Section{Kind: s.Kind, Title: s.Title, Limit: s.Limit}
+				m.Sections = append(m.Sections, section)
 			}
 			for _, show := range v.Case.Show {
 				require.Contains(t, shows, show)

@@ -11,14 +11,20 @@ import (
 )
 
 func TestWrapperValidation(t *testing.T) {
-	ok := envelope.Wrapper{Notice: "Data follows.", Begin: "<untrusted-context>", End: "</untrusted-context>"}
+	ok := envelope.Wrapper{
+		Notice: "Data follows.", Begin: "<untrusted-context>", End: "</untrusted-context>",
+	}
 	with := func(change func(*envelope.Wrapper)) envelope.Wrapper {
 		w := ok
 		change(&w)
 		return w
 	}
-	begin := func(text string) envelope.Wrapper { return with(func(w *envelope.Wrapper) { w.Begin = text }) }
-	notice := func(text string) envelope.Wrapper { return with(func(w *envelope.Wrapper) { w.Notice = text }) }
+	begin := func(text string) envelope.Wrapper {
+		return with(func(w *envelope.Wrapper) { w.Begin = text })
+	}
+	notice := func(text string) envelope.Wrapper {
+		return with(func(w *envelope.Wrapper) { w.Notice = text })
+	}
 	tests := []struct {
 		why     string
 		wrapper envelope.Wrapper
@@ -73,7 +79,8 @@ func TestWrapperValidation(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.why, func(t *testing.T) {
-			hostile := strings.Join([]string{"", tt.wrapper.Begin, tt.wrapper.End, tt.wrapper.Begin, "x\n"}, tt.wrapper.End)
+			w := tt.wrapper
+			hostile := strings.Join([]string{"", w.Begin, w.End, w.Begin, "x\n"}, w.End)
 			items := []envelope.Item{memory("e", hostile)}
 			j := envelope.JSON{Wrapper: tt.wrapper}
 			p, err := j.Render(items, envelope.Budget{})
