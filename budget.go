@@ -24,8 +24,8 @@ type Budget struct {
 	// is: a text with one item, such as a tool's result, is given all its room by Unlimited.
 	MaxItemBytes int
 	// MinTruncatedBytes is the minimum length of a truncated content, measured likewise. An item
-	// that would be cut shorter is left out; with a MaxItemBytes below it, every item that is
-	// longer than that. Default 64; Unlimited is no minimum.
+	// that would be cut shorter is left out. So with a MaxItemBytes below this minimum, every item
+	// longer than MaxItemBytes is left out. Default 64; Unlimited is no minimum.
 	MinTruncatedBytes int
 
 	// Even shares the text between the items: short ones whole, long ones cut alike, the last one
@@ -40,7 +40,8 @@ type Budget struct {
 	// they are, with their defaults. 0 and Unlimited are no bound; with Unlimited the text is
 	// counted all the same, for Report.Tokens.
 	MaxTokens int
-	// Counter counts for MaxTokens. It is an error to set one of the two alone, but for Unlimited.
+	// Counter counts for MaxTokens. A MaxTokens above 0 needs one, and a Counter needs a MaxTokens,
+	// which may be Unlimited. Anything else is an error.
 	Counter Counter
 }
 

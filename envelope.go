@@ -2,31 +2,29 @@
 // results) into one bounded, delimited text for a model prompt, so that nothing inside it can
 // pass for its outside.
 //
-// Whoever wrote the content is taken for an attacker who knows this package: who writes the
-// markers, line boundaries of any alphabet, quotes, control sequences, other people's formats.
-// What holds is that
+// Whoever wrote the content is taken for an attacker who knows this package: one who writes the
+// markers, line boundaries of any alphabet, quotes, control sequences and other programs'
+// formats. The package promises that
 //
 //   - the text has one line equal to each marker, for every line reader that decodes UTF-8, and
 //     the characters of each marker stand in it once only;
-//   - between the markers is one line of JSON, and decoding it gives back each content that is
-//     reported as [Included], byte for byte, and of each that is [Truncated] the longest prefix
-//     that fits, and an ellipsis;
+//   - between the markers is one line of JSON: an [Included] content decodes to its source, byte
+//     for byte, and a [Truncated] one to the longest prefix that fits, and an ellipsis;
 //   - the text is never longer than its [Budget], and each item has an [Outcome]: nothing is
 //     dropped in silence.
 //
-// What is not promised: that a model does not obey what it reads inside. An envelope tells a
-// model, and every program on the way, where the untrusted text begins and ends. It is no filter
-// for what the text says.
+// It does not promise that a model never obeys what it reads inside. An envelope tells a model,
+// and every program on the way, where the untrusted text begins and ends. It does not filter what
+// the text says.
 //
 // Start with [JSON.Render], or with [JSON.Append] to write into a buffer of your own:
 //
 //	prepared, err := envelope.JSON{}.Render(items, envelope.Budget{})
 //
 // [Markdown] renders the same items for reading. It keeps the first and the third of these
-// promises; its bodies are a display form, and there is no Open for it: rendered text is for
-// reading, and a program that read messages or items back from it would read whatever an item
-// wrote that looks like one. What has to come back is stored as objects: in an envelope, or with
-// package transcript.
+// promises. Its bodies are a display form, and there is no Open for it: a program that read items
+// back from such a text would also read what an item wrote to look like one. What has to come back
+// is stored as objects: in an envelope, or with package transcript.
 //
 // The zero values are ready to use and the safe choice. Values of the types of this package may
 // be used by several goroutines at once, as long as none of them changes them.
@@ -105,9 +103,9 @@ type JSON struct {
 	// broken in the line all the same, so that it may stand beside envelopes of that wrapper.
 	Bare bool
 	// Omitted tells the reader how many items were left out: those that are neither delivered nor
-	// [Blank] nor [Duplicate], as a number that is the last but for the checksum. Where nothing can
-	// be delivered but something was left out, the text is not empty then but has no items, as long
-	// as that fits. MaxBytes counts the number as if all items but one were left out.
+	// [Blank] nor [Duplicate]. The number is the line's last member but for the checksum. When
+	// nothing can be delivered but something was left out, there is a text without items, if that
+	// fits. MaxBytes counts the number as if all items but one were left out.
 	Omitted bool
 	// Checksum ends the line with the CRC-32C (RFC 3720, appendix B.4) of its bytes before the
 	// comma in front of it, as eight lower-case hexadecimal digits. It is for hosts that cut a
@@ -118,8 +116,8 @@ type JSON struct {
 
 // Append appends to dst the envelope of the items that b has room for, taken in input order, and
 // reports on each item. One that does not fit does not stop the next. When nothing can be
-// delivered, Append returns dst as it was given, and no error; with Omitted, unless nothing was
-// left out or even that does not fit, it appends an envelope without items.
+// delivered, Append returns dst as it was given, and no error. With Omitted it then appends an
+// envelope without items, if something was left out and that fits.
 //
 // The error is an *[Error] about an option or the budget; dst is then returned as it was given,
 // with an empty report. Faults of items are in the report and never fail the call. Append may

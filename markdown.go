@@ -9,14 +9,14 @@ import (
 )
 
 // Markdown renders items for reading, by people and by models that are given the text as it is.
-// Citations are exact; bodies are a display form, which is lossy on purpose: line endings of
-// every kind become line feeds, and control and format characters a visible \uXXXX or \UXXXXXXXX,
-// which a body that spells one out looks the same as. So there is no way back: a text is checked,
-// by [Markdown.Check], and never parsed for its items. Where something has to be read back, that
-// is what [JSON] is for.
+// Citations are exact. Bodies are a display form, which is lossy on purpose: line endings of every
+// kind become line feeds, and control and format characters become a visible \uXXXX or
+// \UXXXXXXXX. A body that spells out such an escape looks the same. So there is no way back: a
+// text is checked, by [Markdown.Check], and never parsed for its items. [JSON] is for what has to
+// be read back.
 //
-// Every line of a body stands in a block quote and in a code block inside of it, so that no
-// Markdown in it is Markdown.
+// Every line of a body stands in a code block inside a block quote, so that Markdown in a body is
+// plain text.
 type Markdown struct {
 	// Title is the first line. "" is "# PowerContext historical context"; more than one line, a
 	// control or format character, a marker, and the start of a fence, of an HTML block that goes

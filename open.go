@@ -31,13 +31,13 @@ func (d Delivered) DecodeCitation(v any) error {
 
 // Open returns the items of an envelope. It accepts exactly the texts that [JSON.Append] of the
 // same renderer (wrapper, trust, scope, classes and options of the line) can produce, from any
-// items and with any budget, and refuses every other with an *[Error] that says what is wrong at
-// which byte of the text, the first one that differs when the text is well formed but not what
-// would be written. A line feed after the end marker is not a part of the text. A renderer
+// items and with any budget. It refuses every other with an *[Error] that says what is wrong at
+// which byte of the text. For a text that is well formed, but not what the renderer would write,
+// that is the first byte that differs. A line feed after the end marker is not a part of the text. A renderer
 // without a scope opens the texts of those with one.
 //
-// Rendering the items again gives the same text unless one is Truncated: its content is then
-// taken for whole.
+// Rendering the items again gives the same text, unless one of them is Truncated: a renderer
+// takes the cut content for a whole one.
 func (j JSON) Open(text string) ([]Delivered, error) {
 	w, err := j.writer()
 	if err != nil {
