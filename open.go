@@ -33,8 +33,8 @@ func (d Delivered) DecodeCitation(v any) error {
 // same renderer (wrapper, trust, scope, classes and options of the line) can produce, from any
 // items and with any budget. It refuses every other with an *[Error] that says what is wrong at
 // which byte of the text. For a text that is well formed, but not what the renderer would write,
-// that is the first byte that differs. A line feed after the end marker is not a part of the text. A renderer
-// without a scope opens the texts of those with one.
+// that is the first byte that differs. A line feed after the end marker is not a part of the
+// text. A renderer without a scope opens the texts of those with one.
 //
 // Rendering the items again gives the same text, unless one of them is Truncated: a renderer
 // takes the cut content for a whole one.

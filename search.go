@@ -9,10 +9,10 @@ import (
 // may write to buf behind the start of the items.
 //
 // What a text takes with an item bound is what its items take outside of their contents, which
-// the pass before has measured, and what the contents take when the trimmer cuts them, the last one
-// to the least that it may have. That grows with the bound but for two steps down: a bound that
-// reaches invalid UTF-8 makes the item Malformed, and then it takes nothing; and an ellipsis that is
-// written as an escape can be longer than what it stands for.
+// the pass before has measured, and what the contents take when the trimmer cuts them, the last
+// one to the least that it may have. That grows with the bound but for two steps down: a bound
+// that reaches invalid UTF-8 makes the item Malformed, and then it takes nothing; and an ellipsis
+// that is written as an escape can be longer than what it stands for.
 func share[M meter](
 	m M, piece int, marks *markers, buf []byte, sel *selection, s *space,
 ) (size int, out []byte) {
