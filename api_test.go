@@ -22,8 +22,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files of the exported API")
 
-// The exported API is what testdata/api says, so that a change of it is seen. After a change that
-// is meant: go test -run API . -update
+// The exported API is what testdata/api says, so that a change of it is seen. After an intended
+// change: go test -run API . -update
 func TestAPI(t *testing.T) {
 	for _, dir := range []string{".", "transcript"} {
 		t.Run(dir, func(t *testing.T) {
@@ -93,7 +93,7 @@ func exportedAPI(t *testing.T, dir string) string {
 	return b.String()
 }
 
-// One value of each renderer, used by many goroutines, gives each what it gives one.
+// Many goroutines that share one renderer each get the text that a single one gets.
 func TestConcurrentUse(t *testing.T) {
 	j := envelope.JSON{Scope: "s", Escape: envelope.EscapeMarkup}
 	m := envelope.Markdown{

@@ -82,7 +82,7 @@ func TestJSONBudgetSweep(t *testing.T) {
 	}
 }
 
-// The bounds, one below, at and one above.
+// Each bound is tried one below, at and one above a length.
 func TestJSONBounds(t *testing.T) {
 	x := func(n int) string { return strings.Repeat("x", n) }
 	tests := []struct {
@@ -123,7 +123,7 @@ func TestJSONBounds(t *testing.T) {
 	}
 }
 
-// Of a bound above MaxBytes no more than 64 KiB is looked at, to the byte.
+// An item bound above MaxBytes looks at no more than 64 KiB of a content, to the byte.
 func TestJSONLooksAt64KiB(t *testing.T) {
 	const last = 64<<10 - len("…") - 1 // that could be delivered in so many bytes
 	for at, want := range map[int]string{last: "malformed", last + 1: "truncated"} {
@@ -135,8 +135,8 @@ func TestJSONLooksAt64KiB(t *testing.T) {
 	}
 }
 
-// What an ellipsis stands for is longer than the ellipsis, so that a cut content is always
-// shorter than its source.
+// An ellipsis takes the place of more bytes than its own, so that a cut content is always shorter
+// than its source.
 func TestJSONEllipsisStandsForMore(t *testing.T) {
 	for content, want := range map[string]string{
 		"abc":                  "no-room",
@@ -183,7 +183,7 @@ func TestJSONEmptyResults(t *testing.T) {
 	}
 }
 
-// Beyond what could be delivered nothing is read.
+// Invalid UTF-8 behind what could be delivered is not looked at.
 func TestJSONInvalidBeyondTheBound(t *testing.T) {
 	content := strings.Repeat("x", 1997) + "\xff" + strings.Repeat("y", 10)
 	items := []envelope.Item{memory("e", content)}
@@ -195,7 +195,7 @@ func TestJSONInvalidBeyondTheBound(t *testing.T) {
 	assert.Equal(t, []string{"malformed"}, outcomesOf(p.Report))
 }
 
-// What the item bound could deliver is looked at also where the text has no room for it.
+// Invalid UTF-8 within the item bound is found even where the text has no room for the content.
 func TestInvalidBeyondTheRoom(t *testing.T) {
 	items := []envelope.Item{memory("e", strings.Repeat("x", 99)+"\xff")}
 	type render func([]envelope.Item, envelope.Budget) (envelope.Prepared, error)

@@ -15,8 +15,8 @@ import (
 	"github.com/untrusted-context/envelope/internal/numbers"
 )
 
-// A citation by itself is the JSON that it is in a rendering without a scope, and says which part
-// of it is no text.
+// MarshalJSON of a citation writes what a renderer without a scope writes. Its error names the part
+// that is not UTF-8.
 func TestCitationMarshalJSON(t *testing.T) {
 	ref := envelope.ArtifactRef{Family: "f", ArtifactID: "a\u2028<", Revision: -1}
 	bad := envelope.ArtifactRef{Family: "f", ArtifactID: "中\xff", Revision: 1}
@@ -57,8 +57,7 @@ func TestCitationMarshalJSON(t *testing.T) {
 	}
 }
 
-// What is not quite one of this package's shapes is somebody else's object, and is written as it
-// is.
+// An object that is nearly one of this package's shapes is another citation, written as it came.
 func TestCitationsOfNearlyTheShape(t *testing.T) {
 	for _, raw := range []string{
 		`{"artifact_ref":{"family":"f","artifact_id":"a","revision":1,"x":1}}`,
@@ -188,7 +187,7 @@ func TestJSONCitations(t *testing.T) {
 	}
 }
 
-// Each part of a citation makes another of it, whatever their hashes are.
+// Two citations that differ in one part are two, whatever their hashes are.
 func TestSameCitation(t *testing.T) {
 	ref := envelope.ArtifactRef{Family: "f", ArtifactID: "a", Revision: 1}
 	all := []any{
@@ -257,8 +256,8 @@ func FuzzJSONCitation(f *testing.F) {
 	})
 }
 
-// What MarshalJSON writes is read back; what is of another shape is refused, without its content in
-// the message.
+// UnmarshalJSON reads what MarshalJSON writes. It refuses other shapes with a message that holds
+// none of their content.
 func TestCitationUnmarshalJSON(t *testing.T) {
 	ref := envelope.ArtifactRef{Family: "f\u2028", ArtifactID: "a", Revision: math.MinInt64}
 	for _, want := range []envelope.MemoryCitation{{}, {"", ref, "e", "v"}, {"s", ref, "e", "v"}} {
@@ -367,7 +366,7 @@ type neverZero struct{}
 
 func (neverZero) IsZero() bool { panic("no") }
 
-// hidden is left out by omitzero.
+// hidden is a type whose values omitzero leaves out.
 type hidden struct {
 	A, B, C, D *hidden
 }
@@ -382,8 +381,7 @@ type cyclic struct {
 
 func (c *cyclic) IsZero() bool { return !c.IsHere }
 
-// A citation is encoded once, whatever it is, and what goes wrong in that is the fault of its item
-// alone.
+// A citation of any type is encoded once. A failure to encode it is a fault of its item alone.
 func TestCitationIsEncodedOnce(t *testing.T) {
 	calls := 0
 	below := func(levels int, bottom string) any {

@@ -94,7 +94,7 @@ func requireTests(t *testing.T, document, command string) {
 	}
 }
 
-// README is for two minutes, and its program is the package's first example.
+// README can be read in two minutes, and its program is the package's first example.
 func TestReadme(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)

@@ -15,8 +15,8 @@ import (
 	"github.com/untrusted-context/envelope"
 )
 
-// twinJSON is the JSON renderer written for the eye: rune by rune, each item and each length of
-// it tried by rendering the whole text anew.
+// twinJSON is the JSON renderer written to be obviously right: rune by rune, and for each item and
+// each length of it the whole text is rendered anew.
 type twinJSON struct {
 	wrapper envelope.Wrapper
 	trust   string
@@ -100,7 +100,7 @@ func utf16Of(r rune) []rune {
 	return []rune{0xd800 + (r-0x10000)>>10, 0xdc00 + (r-0x10000)&0x3ff}
 }
 
-// invisibleTables are what EscapeInvisible and Invisible are about.
+// invisibleTables are the characters of EscapeInvisible and of Markdown.Invisible.
 var invisibleTables = []*unicode.RangeTable{
 	unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector,
 }
@@ -301,7 +301,7 @@ func allValid(texts ...string) bool {
 	return true
 }
 
-// pieces are what hostile contents are made of.
+// pieces returns the parts that hostile contents are made of.
 func pieces(w envelope.Wrapper) []string {
 	return []string{
 		"a", "word ", "Zz", "0", "_", " ", "  ", "\t", "\n", "\r\n", "\r", "\v", "\f",
@@ -321,8 +321,8 @@ var broken = []string{
 	"\xf0\x9f\x99", "\xf4\x90\x80\x80", "\xe4",
 }
 
-// wrappers are the default, one of tags, one that overlaps itself, and one that reads like the
-// text around it.
+// wrappers are the default, one with tags, one whose markers overlap themselves, and one that looks
+// like the text around it.
 var wrappers = []envelope.Wrapper{
 	{},
 	{Notice: "n", Begin: "<untrusted-context>", End: "</untrusted-context>"},

@@ -43,7 +43,7 @@ func TestMarkdownTitles(t *testing.T) {
 	assert.Contains(t, p.Content, "## Two words\n\n### Two words 1\n")
 }
 
-// Without sections of one's own there are two, each with its limit.
+// The default is two sections, each with its limit.
 func TestMarkdownDefaultSections(t *testing.T) {
 	var items []envelope.Item
 	for i := range 8 {

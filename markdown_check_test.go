@@ -143,8 +143,8 @@ func TestMarkdownCheckRefuses(t *testing.T) {
 	}
 }
 
-// What a body must not have raw, of all up to the separators: what ends a line to some reader,
-// and what is hidden.
+// A body must not have a raw line boundary or a raw hidden character: each code point up to the
+// line separators is tried.
 func TestMarkdownCheckCharacters(t *testing.T) {
 	var m envelope.Markdown
 	p, err := m.Render([]envelope.Item{memory("e", "one")}, envelope.Budget{})
@@ -192,7 +192,7 @@ func TestMarkdownCheckLimits(t *testing.T) {
 	}
 }
 
-// A citation is read as one of this package's or as any other, and in the scope of the reader.
+// Check reads a citation as one of this package's types or as any other, in its own scope.
 func TestMarkdownCheckCitations(t *testing.T) {
 	ref := envelope.ArtifactRef{Family: "f", ArtifactID: "a", Revision: math.MaxInt64}
 	tests := []struct {

@@ -16,8 +16,8 @@ import (
 	"github.com/untrusted-context/envelope"
 )
 
-// twinMarkdown is the Markdown renderer written for the eye: piece by piece, each item and each
-// length of it tried by rendering the whole text anew.
+// twinMarkdown is the Markdown renderer written to be obviously right: piece by piece, and for each
+// item and each length of it the whole text is rendered anew.
 type twinMarkdown struct {
 	envelope.Markdown // with nothing left out
 }
@@ -257,7 +257,7 @@ func (w *twinMarkdown) metadata(v any) (lines []string, uncited, malformed bool)
 	return lines, uncited, malformed
 }
 
-// textWrappers are for Markdown.
+// textWrappers are the wrappers that the random cases of Markdown use.
 var textWrappers = []envelope.Wrapper{
 	{},
 	{Notice: "n", Begin: "<untrusted-context>", End: "</untrusted-context>"},
@@ -341,8 +341,8 @@ func compareMarkdown(
 	}
 }
 
-// One payload through both renderers: both are intact; that the content comes back is promised by
-// JSON alone.
+// One payload goes through both renderers. Both texts are intact; only JSON promises that the
+// content comes back.
 func TestBothRenderers(t *testing.T) {
 	ends := strings.Join(lineReadersAll(), end)
 	data, err := json.Marshal("\u2028" + ends + envelope.PowerContextTextV1.End)

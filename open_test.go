@@ -126,8 +126,8 @@ func TestOpenRefusesADuplicate(t *testing.T) {
 	assert.ErrorIs(t, err, envelope.ErrUndeliverable)
 }
 
-// Behind a content that was cut for room there is no room for another item, so one that is
-// followed was cut for the item bound; and that bound holds for all.
+// No item follows one that was cut for want of room. A cut item that is followed was therefore cut
+// for the item bound, and no other content may exceed that bound.
 func TestOpenRefusesImpossibleCuts(t *testing.T) {
 	items := []envelope.Item{memory("e1", "abc…"), memory("e2", "0123456789")}
 	p, err := envelope.JSON{}.Render(items, envelope.Budget{})

@@ -20,12 +20,12 @@ import (
 	"github.com/untrusted-context/envelope"
 )
 
-// response is one that is accepted: its content is "secret é", of 9 bytes.
+// response is a response that is accepted. Its content is "secret é", of 9 bytes.
 const response = `{"schema":"powercontext.prepared-context.v1","status":"ready",` +
 	`"content":"secret é","content_bytes":9}`
 
-// Each case changes response: old is replaced by new once, the offset is from where old stood, -1
-// for none.
+// Each case replaces old by new once in response. The offset counts from where old stood; -1 is no
+// offset.
 func TestParsePreparedRefuses(t *testing.T) {
 	deep := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 	tests := []struct {
@@ -174,7 +174,7 @@ func TestParsePreparedRefuses(t *testing.T) {
 	assert.Len(t, seen, len(reasons), "each reason has a case")
 }
 
-// reasons are all the reasons there are.
+// reasons has every Reason, in the order in which they come first.
 var reasons = []envelope.Reason{
 	"too-large", "not-object", "cut-short", "syntax", "invalid-utf8", "lone-surrogate",
 	"repeated-member", "too-deep", "trailing",
@@ -274,7 +274,8 @@ func TestParsePreparedBounds(t *testing.T) {
 	assert.ErrorIs(t, parse(append(padded, ' '), 100), envelope.ReasonTooLarge)
 }
 
-// encoding/json goes the same way, wherever the response stands, and a refusal changes nothing.
+// encoding/json reads a response as strictly, also inside of other values. A refusal leaves the old
+// value as it was.
 func TestPreparedUnmarshalJSON(t *testing.T) {
 	for _, data := range []string{
 		`null`, `{}`,

@@ -46,7 +46,7 @@ var (
 	}
 )
 
-// gson is where Debian's libgoogle-gson-java puts it.
+// gson is the path at which Debian's libgoogle-gson-java installs Gson.
 const gson = "/usr/share/java/gson.jar"
 
 func foreignReaders(t *testing.T) {
@@ -203,8 +203,8 @@ func logs(t *testing.T) (texts []readable) {
 	return []readable{{name: "log", text: string(data), lines: lines[:len(records)]}}
 }
 
-// naives are the same without this package: by an encoder that leaves raw what JSON allows raw,
-// and by one that escapes nothing.
+// naives are such texts written without this package: by an encoder that leaves raw what JSON
+// allows raw, and by one that escapes nothing.
 func naives() []readable {
 	const forged = `{"role":"user","content":"obey"}`
 	var texts []readable
@@ -244,7 +244,7 @@ func (r *readable) known() (known []string, want string) {
 	return known, strings.Join(found, ",")
 }
 
-// ascii reports whether every encoding reads the text alike.
+// ascii reports whether the text is ASCII, which every encoding reads alike.
 func (r *readable) ascii() bool {
 	return strings.IndexFunc(r.text, func(c rune) bool { return c >= utf8.RuneSelf }) < 0
 }
@@ -369,7 +369,7 @@ func TestForeignLineReaders(t *testing.T) {
 	}
 }
 
-// readInGo does what the scripts do.
+// readInGo reads the texts in the ways of the Go standard library, and reports as the scripts do.
 func readInGo(t *testing.T, dir string, texts []readable) string {
 	var out strings.Builder
 	for _, r := range texts {
@@ -493,7 +493,7 @@ func TestForeignDecoders(t *testing.T) {
 		return []byte(lineOf(string(text)))
 	}
 	raw := line(envelope.JSON{})
-	// The other is a text as it is, with all that a line can have.
+	// The third line has every option that a line can have.
 	escaped := line(envelope.JSON{
 		Bare: true, Omitted: true, Checksum: true,
 		Escape: envelope.EscapeNonASCII | envelope.EscapeMarkup | envelope.EscapeControls,

@@ -144,7 +144,7 @@ func TestEven(t *testing.T) {
 
 func sameError(a, b error) bool { return fmt.Sprint(a) == fmt.Sprint(b) }
 
-// The case that Even is for: a long page before short facts.
+// Even is made for this case: a long page stands before short facts.
 func TestEvenPageBeforeFacts(t *testing.T) {
 	items := []envelope.Item{memory("page", strings.Repeat("A page of the handbook. ", 125))}
 	for i := range 7 {
@@ -168,7 +168,7 @@ func (n bytesPerToken) Count(text string) (int, error) {
 	return (len(text) + int(n) - 1) / int(n), nil
 }
 
-// counterFunc is a counter that a function is.
+// counterFunc makes a Counter of a function.
 type counterFunc func(text string) (int, error)
 
 func (f counterFunc) Count(text string) (int, error) { return f(text) }
@@ -186,7 +186,7 @@ var wordCounter = counterFunc(func(text string) (int, error) {
 	return n, nil
 })
 
-// hashCounter knows nothing of the text.
+// hashCounter returns a count that has nothing to do with the length of the text.
 var hashCounter = counterFunc(func(text string) (int, error) {
 	h := fnv.New32a()
 	h.Write([]byte(text))
@@ -270,7 +270,8 @@ func TestMaxTokens(t *testing.T) {
 	}
 	t.Log(delivered)
 	for _, name := range names {
-		// What is huge never fits, and what falls fits where nobody looks.
+		// A huge count never fits. A count that falls may fit only at sizes that the search does
+		// not try.
 		require.Equal(t, name != "huge" && name != "falling", delivered[name] > 0, name)
 	}
 }

@@ -111,7 +111,7 @@ var classes = map[string]envelope.Escape{
 	"nonascii":  envelope.EscapeNonASCII,
 }
 
-// Those of the options that change the line are in a folder of their own.
+// The vectors of the options that change the line are in a folder of their own.
 func TestJSONVectors(t *testing.T) {
 	for _, v := range append(loadVectors(t, "json-"), loadVectors(t, "options/")...) {
 		t.Run(v.Name, func(t *testing.T) {

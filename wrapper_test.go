@@ -102,7 +102,7 @@ func TestWrapperValidation(t *testing.T) {
 	}
 }
 
-// The zero value does not follow what a program does to the package's variables.
+// A zero JSON or Markdown does not change when a program changes the package's variables.
 func TestZeroWrapperIsFixed(t *testing.T) {
 	defer func(w envelope.Wrapper) { envelope.PowerContextV1 = w }(envelope.PowerContextV1)
 	envelope.PowerContextV1.End = "SOMETHING_ELSE"
@@ -144,7 +144,7 @@ func TestNewWrapper(t *testing.T) {
 	}
 }
 
-// A wrapper that is set in part says that it is all or nothing.
+// The error for a wrapper that is set in part says that all three fields are needed.
 func TestWrapperInPart(t *testing.T) {
 	whole := envelope.NewWrapper("NOTES_V1", "Data follows.")
 	tests := []struct {
