@@ -3,6 +3,7 @@ module github.com/untrusted-context/envelope
 go 1.24.0
 
 require (
+	github.com/fsnotify/fsnotify v1.10.1
 	github.com/gofrs/flock v0.13.0
 	github.com/google/go-cmp v0.7.0
 	github.com/stretchr/testify v1.12.1

@@ -78,11 +78,13 @@ func ExampleRecords() {
 
 func ExampleRepair() {
 	in, err := transcript.Repair(os.Stdout, strings.NewReader(damagedLog), transcript.Options{})
-	fmt.Println(in.Records, in.Faults, err)
+	fmt.Println(in.Records, in.Recovered, in.Faults, err)
 	// Output:
 	// {"role":"user","content":"a"}
+	// {"n":1}
+	// {"n":2}
 	// {"role":"user","content":"b"}
-	// 2 [transcript: line 2: torn (byte 41) transcript: line 3: spliced (byte 49)] <nil>
+	// 2 2 [transcript: line 2: torn (byte 41) transcript: line 3: spliced (byte 49)] <nil>
 }
 
 // The acceptance check of a storage of one's own: one number alone would lie.

@@ -1,6 +1,9 @@
 package transcript
 
-import "os"
+import (
+	"os"
+	"time"
+)
 
 // File is what a Log needs of a file.
 type File = file
@@ -9,10 +12,13 @@ type File = file
 func (l *Log) Wrap(wrap func(File) File) { l.file = wrap(l.file) }
 
 // Lock takes the lock that a log at path takes.
-func Lock(f *os.File, path string) error { return newLock(f, path).Lock() }
+func Lock(f *os.File, path string) (bool, error) { return newLock(f, path).TryLock() }
 
 // WrapLock puts another lock in the place of the log's own.
 func (l *Log) WrapLock(wrap func(Locker) Locker) { l.lock = wrap(l.lock) }
 
 // Locker is what a Log needs of a lock.
 type Locker = locker
+
+// LockTimeout is how long an append waits for the lock.
+func LockTimeout(o Options) time.Duration { return o.lockTimeout() }

@@ -16,19 +16,26 @@ type Fault struct {
 }
 
 func (f *Fault) Error() string {
-	return "transcript: line " + strconv.Itoa(f.Line) + ": " + f.Kind.String() + " (byte " + strconv.FormatInt(f.Offset, 10) + ")"
+	text := "transcript: line " + strconv.Itoa(f.Line) + ": " + f.Kind.String() +
+		" (byte " + strconv.FormatInt(f.Offset, 10) + ")"
+	if f.Kind == Encoding {
+		text += ": not UTF-8 text but UTF-16, UTF-32 or compressed: convert or decompress it first"
+	}
+	return text
 }
 
-// FaultKind says what is wrong with a line. Each line has one fault at the most: the first of its text, but that NUL bytes, a
-// byte order mark and a second record explain what else they cause.
+// FaultKind says what is wrong with a line. Each line has one fault at the most: the first of
+// its text, but that NUL bytes, a byte order mark and a second record explain what else they
+// cause.
 type FaultKind uint8
 
 // The kinds, and which byte is at fault.
 const (
-	// Torn: it is cut short, at the end of the file or before a newline. The byte is the one after its last.
+	// Torn: it is cut short, at the end of the file or before a newline. The byte is the one
+	// after its last.
 	Torn FaultKind = iota + 1
-	// Spliced: a second record, or the beginning of one, stands behind the first or inside a string of it. The byte is
-	// where the second begins.
+	// Spliced: a second record, or the beginning of one, stands behind the first or inside a
+	// string of it. The byte is where the second begins.
 	Spliced
 	// NULPadding: it holds NUL bytes, as a crash leaves them. The byte is the first of them.
 	NULPadding
@@ -36,20 +43,29 @@ const (
 	InvalidUTF8
 	// LoneSurrogate: an escape is half of a surrogate pair. The byte is its backslash.
 	LoneSurrogate
-	// NotObject: it is another JSON value or none, or nested more than 10,000 deep. The byte is where that shows.
+	// NotObject: it is another JSON value or none, or nested more than 10,000 deep. The byte is
+	// where that shows.
 	NotObject
-	// DuplicateKey: an object has two members of one name, however spelt. The byte is the second one's quote.
+	// DuplicateKey: an object has two members of one name, however spelt. The byte is the second
+	// one's quote.
 	DuplicateKey
 	// TooLong: it has more than Options.MaxLine bytes. The byte is the first beyond.
 	TooLong
 	// BOM: it begins with a byte order mark, and not at offset 0, where one is skipped.
 	BOM
-	// NotMessage: its role or content is missing or no string. Only Messages says so: to Records it is a record. The byte
-	// is where the other value begins, or the object.
+	// Encoding: the whole file is UTF-16, UTF-32, or compressed with gzip, zstd or another of
+	// the usual programs, as its first bytes tell. It is the only fault, of line 1 and byte 0,
+	// and nothing of the file is read. The file is not damaged: convert or decompress it first.
+	Encoding
+	// NotMessage: it has no role that is a string, or no content. Only Messages says so: to
+	// Records it is a record. The byte is where the other value begins, or the object.
 	NotMessage
 )
 
-var faultKinds = [...]string{"", "torn", "spliced", "nul-padding", "invalid-utf8", "lone-surrogate", "not-object", "duplicate-key", "too-long", "bom", "not-message"}
+var faultKinds = [...]string{
+	"", "torn", "spliced", "nul-padding", "invalid-utf8", "lone-surrogate", "not-object",
+	"duplicate-key", "too-long", "bom", "encoding", "not-message",
+}
 
 func (k FaultKind) String() string {
 	if k > 0 && int(k) < len(faultKinds) {
@@ -63,6 +79,48 @@ const maxDepth = 10000
 
 const byteOrderMark = "\ufeff"
 
+// headLength is how many bytes of a file tell its encoding.
+const headLength = 8
+
+// encoded reports whether a file that begins with head is in another encoding than UTF-8, or
+// compressed. It looks at the first line at most, since no reader waits for more.
+func encoded(head []byte) bool {
+	head = head[:min(len(head), headLength)]
+	if end := bytes.IndexByte(head, '\n'); end >= 0 {
+		head = head[:end]
+	}
+	for _, mark := range encodingMarks {
+		if bytes.HasPrefix(head, []byte(mark)) {
+			return true
+		}
+	}
+	// UTF-16 without a mark: the first characters of a log are ASCII, and of each one byte is NUL.
+	return len(head) == headLength && (alternates(head) || head[0] == 0 && alternates(head[1:]))
+}
+
+// alternates reports whether b is ASCII and NUL in turns.
+func alternates(b []byte) bool {
+	for i, c := range b {
+		if c >= utf8.RuneSelf || (c == 0) != (i%2 == 1) {
+			return false
+		}
+	}
+	return true
+}
+
+var encodingMarks = []string{
+	"\xff\xfe",                             // UTF-16LE, UTF-32LE
+	"\xfe\xff",                             // UTF-16BE
+	"\x00\x00\xfe\xff",                     // UTF-32BE
+	"\x1f\x8b",                             // gzip
+	"\x28\xb5\x2f\xfd",                     // zstd
+	"\xfd7zXZ\x00",                         // xz
+	"BZh1", "BZh2", "BZh3", "BZh4", "BZh5", // bzip2, by its block size
+	"BZh6", "BZh7", "BZh8", "BZh9", //
+	"\x04\x22\x4d\x18", // lz4
+	"PK\x03\x04",       // zip
+}
+
 // checker decides whether a line is a record. Its Data is the line that it checked last.
 type checker struct{ strictjson.Scanner }
 
@@ -70,11 +128,12 @@ func newChecker() checker {
 	return checker{strictjson.Scanner{MaxDepth: maxDepth, AnyNumber: true}}
 }
 
-// check returns the bounds of the record that a line is, nothing for a blank line, or what is wrong at which byte.
+// check returns the bounds of the record that a line is, nothing for a blank line, or what is
+// wrong at which byte.
 func (c *checker) check(line []byte) (start, end int, kind FaultKind, at int) {
 	whole := line
 	end = len(line)
-	for end > 0 && strictjson.IsSpace(line[end-1]) { // a torn record in a file of CRLF is torn before the CR
+	for end > 0 && strictjson.IsSpace(line[end-1]) { // in a file of CRLF, torn is before the CR
 		end--
 	}
 	line = line[:end]
@@ -96,7 +155,8 @@ func (c *checker) check(line []byte) (start, end int, kind FaultKind, at int) {
 	return start, end, kind, at
 }
 
-// fault names what is wrong with a line whose first value ends at byte after, before the line does, or is wrong.
+// fault names what is wrong with a line whose first value ends at byte after, before the line
+// does, or is wrong.
 func (c *checker) fault(start, after int, err *strictjson.Error) (kind FaultKind, at int) {
 	line := c.Data
 	if nul := bytes.IndexByte(line, 0); nul >= 0 {
@@ -130,15 +190,18 @@ func (c *checker) fault(start, after int, err *strictjson.Error) (kind FaultKind
 	return NotObject, at
 }
 
-// second returns where a record begins that was written behind the torn text of another and made the error, or -1. A text that is
-// cut off is right up to the cut, so what follows gives itself away at once: it is no continuation (1), its first quote closes the
-// string that the cut left open, behind which no name can go on (2), or it leaves half a character or a lone surrogate (3).
+// second returns where a record begins that was written behind the torn text of another and made
+// the error, or -1. A text that is cut off is right up to the cut, so the record behind it makes
+// the error at once: it is no continuation (1), its first quote closes the string that the cut
+// left open, behind which no name can go on (2), or it leaves half a character or a lone
+// surrogate (3).
 func (c *checker) second(err *strictjson.Error) int {
 	line, at := c.Data, err.Offset
 	switch {
 	case err.Reason == strictjson.InvalidUTF8 || err.Reason == strictjson.LoneSurrogate:
 		longest := len(`\ud83d\ude4`)
-		if brace := bytes.IndexByte(line[at:min(at+longest+1, len(line))], '{'); brace >= 0 && c.begins(at+brace) {
+		near := line[at:min(at+longest+1, len(line))]
+		if brace := bytes.IndexByte(near, '{'); brace >= 0 && c.begins(at+brace) {
 			return at + brace // (3)
 		}
 		return -1
@@ -147,7 +210,7 @@ func (c *checker) second(err *strictjson.Error) int {
 	case c.begins(at):
 		return at // (1)
 	}
-	back := func(i int, b byte) int { // the b before byte i, with nothing but white space between them
+	back := func(i int, b byte) int { // the b before byte i, behind white space at most
 		for i--; i >= 0 && strictjson.IsSpace(line[i]); i-- {
 		}
 		if i < 0 || line[i] != b {
@@ -163,7 +226,8 @@ func (c *checker) second(err *strictjson.Error) int {
 	return -1
 }
 
-// begins reports whether at byte i stands what a record begins with: a brace, a name and a colon, as much as the line has of them.
+// begins reports whether at byte i stands what a record begins with: a brace, a name and a
+// colon, as much as the line has of them.
 func (c *checker) begins(i int) bool {
 	if c.Data[i] != '{' {
 		return false

@@ -21,5 +21,6 @@ func TestLockThatFails(t *testing.T) {
 	require.NoError(t, err)
 	f := os.NewFile(uintptr(fd), path)
 	defer f.Close()
-	assert.ErrorIs(t, transcript.Lock(f, path), syscall.EBADF)
+	_, err = transcript.Lock(f, path)
+	assert.ErrorIs(t, err, syscall.EBADF)
 }

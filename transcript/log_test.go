@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -21,7 +22,9 @@ import (
 )
 
 // newLog opens a log that holds text already.
-func newLog(tb testing.TB, text string, o transcript.Options) (log *transcript.Log, read func() string) {
+func newLog(
+	tb testing.TB, text string, o transcript.Options,
+) (log *transcript.Log, read func() string) {
 	path := filepath.Join(tb.TempDir(), "log.jsonl")
 	if text != "" {
 		require.NoError(tb, os.WriteFile(path, []byte(text), 0o600))
@@ -47,17 +50,70 @@ func TestAppend(t *testing.T) {
 		{"a message", demo[1], `{"role":"assistant","content":"先读文件"}`},
 		{"an empty one", transcript.Message{}, `{"role":"","content":""}`},
 		{"a pointer to one", &demo[1], `{"role":"assistant","content":"先读文件"}`},
-		{"boundaries of every reader", transcript.Message{Role: "\u2029", Content: "\n\v\f\r\x1c\x1d\x1e\u0085\u2028\u2029\r\n"}, `{"role":"\u2029","content":"\n\u000b\f\r\u001c\u001d\u001e\u0085\u2028\u2029\r\n"}`},
-		{"neighbours of the escaped", transcript.Message{Content: "\u0084\u0086\u00c2\u2027\u202a“”…—\x7f\ufffd\U0001f642"}, `{"role":"","content":"` + "\u0084\u0086\u00c2\u2027\u202a“”…—\x7f\ufffd\U0001f642" + `"}`},
-		{"HTML and quotes", transcript.Message{Content: `<b>&"\/`}, `{"role":"","content":"<b>&\"\\/"}`},
-		{"extra members", transcript.Message{Role: "a", Content: "b", Extra: []transcript.Member{{"", raw(`null`)}, {"n\n\u2028", raw(" [1.0e5, \"\\u0041\u2028\\/\"]\t")}}}, `{"role":"a","content":"b","":null,"n\n\u2028":[1.0e5, "\u0041\u2028\/"]}`},
-		{"an extra member over lines", transcript.Message{Extra: []transcript.Member{{"x", raw("{\r\n \"a b\" : 1\n}")}}}, `{"role":"","content":"","x":{"a b":1}}`},
+		{
+			"boundaries of every reader",
+			transcript.Message{
+				Role: "\u2029", Content: "\n\v\f\r\x1c\x1d\x1e\u0085\u2028\u2029\r\n",
+			},
+			`{"role":"\u2029","content":"\n\u000b\f\r\u001c\u001d\u001e\u0085\u2028\u2029\r\n"}`,
+		},
+		{
+			"neighbours of the escaped",
+			transcript.Message{Content: "\u0084\u0086\u00c2\u2027\u202a“”…—\x7f\ufffd\U0001f642"},
+			`{"role":"","content":"` + "\u0084\u0086\u00c2\u2027\u202a“”…—\x7f\ufffd" +
+				"\U0001f642" + `"}`,
+		},
+		{
+			"parts", parts("a", ` [ {"type":"text", "text":"\u2028\/"} ] `),
+			`{"role":"a","content":[ {"type":"text", "text":"\u2028\/"} ]}`,
+		},
+		{
+			"parts over lines, with a raw boundary", parts("a", "[\n 1,\n \"\u2028\"\n]"),
+			`{"role":"a","content":[1,"\u2028"]}`,
+		},
+		{
+			"no content", parts("a", "null", transcript.Member{"tool_calls", raw("[]")}),
+			`{"role":"a","content":null,"tool_calls":[]}`,
+		},
+		{
+			"empty parts are none", transcript.Message{Role: "a", Content: "x", Parts: raw("")},
+			`{"role":"a","content":"x"}`,
+		},
+		{
+			"HTML and quotes", transcript.Message{Content: `<b>&"\/`},
+			`{"role":"","content":"<b>&\"\\/"}`,
+		},
+		{
+			"extra members",
+			transcript.Message{
+				Role: "a", Content: "b",
+				Extra: []transcript.Member{
+					{"", raw(`null`)}, {"n\n\u2028", raw(" [1.0e5, \"\\u0041\u2028\\/\"]\t")},
+				},
+			},
+			`{"role":"a","content":"b","":null,"n\n\u2028":[1.0e5, "\u0041\u2028\/"]}`,
+		},
+		{
+			"an extra member over lines",
+			transcript.Message{Extra: []transcript.Member{{"x", raw("{\r\n \"a b\" : 1\n}")}}},
+			`{"role":"","content":"","x":{"a b":1}}`,
+		},
 		{"a raw message", raw(`{"b": 1, "a":"\u0041"}`), `{"b": 1, "a":"\u0041"}`},
 		{"a pointer to one", &pointer, `{"a": 1}`},
 		{"one over lines", raw("\n{\n\t\"a\":\r1 }\n"), `{"a":1}`},
-		{"one with raw boundaries", raw("{\"a\":\"\u0085\u2028\u2029\"}"), `{"a":"\u0085\u2028\u2029"}`},
-		{"one with what other classes of the escaper escape", raw("{\"中\":\"é<>&\u007f\u200b\ufeff\U000e0041\"}"), "{\"中\":\"é<>&\u007f\u200b\ufeff\U000e0041\"}"},
-		{"a record", transcript.Record{Line: 7, JSON: raw(`{"a" :9007199254740993}`)}, `{"a" :9007199254740993}`},
+		{
+			"one with raw boundaries", raw("{\"a\":\"\u0085\u2028\u2029\"}"),
+			`{"a":"\u0085\u2028\u2029"}`,
+		},
+		{
+			"one with what other classes of the escaper escape",
+			raw("{\"中\":\"é<>&\u007f\u200b\ufeff\U000e0041\"}"),
+			"{\"中\":\"é<>&\u007f\u200b\ufeff\U000e0041\"}",
+		},
+		{
+			"a record", transcript.Record{Line: 7, JSON: raw(`{"a" :9007199254740993}`)},
+			`{"a" :9007199254740993}`,
+		},
 		{"a map", map[string]any{"a": "\u2028<", "b": nil}, `{"a":"\u2028<","b":null}`},
 		{"a struct", struct {
 			A int     `json:"a"`
@@ -70,10 +126,16 @@ func TestAppend(t *testing.T) {
 			log, read := newLog(t, "", transcript.Options{MaxLine: int64(len(tt.want))})
 			require.NoError(t, log.Append(tt.record))
 			assert.Equal(t, tt.want+"\n", read())
-			assert.Equal(t, transcript.Inspection{Records: 1}, requireAgreement(t, read(), transcript.Options{}))
+			assert.Equal(
+				t, transcript.Inspection{Records: 1},
+				requireAgreement(t, read(), transcript.Options{}),
+			)
 
 			log, read = newLog(t, "", transcript.Options{MaxLine: int64(len(tt.want) - 1)})
-			assert.Equal(t, &transcript.RecordError{Err: transcript.ErrTooLong, Offset: -1}, log.Append(tt.record))
+			assert.Equal(
+				t, &transcript.RecordError{Err: transcript.ErrTooLong, Offset: -1},
+				log.Append(tt.record),
+			)
 			assert.Empty(t, read())
 		})
 	}
@@ -118,7 +180,9 @@ func TestAppendKeepsNumbers(t *testing.T) {
 
 func TestAppendRefuses(t *testing.T) {
 	raw := func(s string) json.RawMessage { return json.RawMessage(s) }
-	extra := func(members ...transcript.Member) transcript.Message { return transcript.Message{Extra: members} }
+	extra := func(members ...transcript.Member) transcript.Message {
+		return transcript.Message{Extra: members}
+	}
 	one := raw("1")
 	many := make([]transcript.Member, 300)
 	for i := range many {
@@ -132,20 +196,85 @@ func TestAppendRefuses(t *testing.T) {
 		field  string
 		offset int
 	}{
-		{"invalid UTF-8 in the role", transcript.Message{Role: "secret\xff"}, envelope.ErrInvalidUTF8, "role", 6},
-		{"in the content", transcript.Message{Content: "中\xed\xa0\x80"}, envelope.ErrInvalidUTF8, "content", 3},
-		{"behind a replacement character", transcript.Message{Content: "\ufffd\xff"}, envelope.ErrInvalidUTF8, "content", 3},
-		{"half a character", transcript.Message{Content: "secret\xe4\xb8"}, envelope.ErrInvalidUTF8, "content", 6},
-		{"in a name", extra(transcript.Member{"\xff", one}), envelope.ErrInvalidUTF8, "extra[0].name", 0},
-		{"in a value", extra(transcript.Member{"a", one}, transcript.Member{"b", raw("\"\xff\"")}), envelope.ErrInvalidUTF8, "extra[1].value", 1},
-		{"a second role", extra(transcript.Member{"role", raw(`"secret"`)}), envelope.ErrDuplicateName, "extra[0].name", -1},
-		{"a second content", extra(transcript.Member{"x", one}, transcript.Member{"content", one}), envelope.ErrDuplicateName, "extra[1].name", -1},
-		{"a name twice", extra(transcript.Member{"x", one}, transcript.Member{"x", one}), envelope.ErrDuplicateName, "extra[1].name", -1},
-		{"a name twice among many", extra(many...), envelope.ErrDuplicateName, "extra[299].name", -1},
+		{
+			"invalid UTF-8 in the role", transcript.Message{Role: "secret\xff"},
+			envelope.ErrInvalidUTF8, "role", 6,
+		},
+		{
+			"in the content", transcript.Message{Content: "中\xed\xa0\x80"},
+			envelope.ErrInvalidUTF8, "content", 3,
+		},
+		{
+			"behind a replacement character", transcript.Message{Content: "\ufffd\xff"},
+			envelope.ErrInvalidUTF8, "content", 3,
+		},
+		{
+			"half a character", transcript.Message{Content: "secret\xe4\xb8"},
+			envelope.ErrInvalidUTF8, "content", 6,
+		},
+		{
+			"in a name", extra(transcript.Member{"\xff", one}), envelope.ErrInvalidUTF8,
+			"extra[0].name", 0,
+		},
+		{
+			"in a value",
+			extra(transcript.Member{"a", one}, transcript.Member{"b", raw("\"\xff\"")}),
+			envelope.ErrInvalidUTF8, "extra[1].value", 1,
+		},
+		{
+			"parts beside a content", transcript.Message{Content: "x", Parts: raw("null")},
+			envelope.ErrOption, "parts", -1,
+		},
+		{"parts that are a string", parts("", ` "secret"`), envelope.ErrOption, "parts", -1},
+		{"parts that are no JSON", parts("", `[secret]`), envelope.ErrSyntax, "parts", 1},
+		{"parts with invalid UTF-8", parts("", "[\"\xff\"]"), envelope.ErrInvalidUTF8, "parts", 2},
+		{
+			"parts with a name twice", parts("", `[{"a":1,"a":2}]`), envelope.ErrDuplicateName,
+			"parts", 8,
+		},
+		{
+			"parts too deep", parts("", strings.Repeat("[", 10000)+strings.Repeat("]", 10000)),
+			envelope.ErrTooDeep, "parts", 9999,
+		},
+		{
+			"nested maps with invalid UTF-8 31 levels down", nested(31, "x\xff"),
+			envelope.ErrInvalidUTF8, "", -1,
+		},
+		{
+			"a second role", extra(transcript.Member{"role", raw(`"secret"`)}),
+			envelope.ErrDuplicateName, "extra[0].name", -1,
+		},
+		{
+			"a second content",
+			extra(transcript.Member{"x", one}, transcript.Member{"content", one}),
+			envelope.ErrDuplicateName, "extra[1].name", -1,
+		},
+		{
+			"a name twice", extra(transcript.Member{"x", one}, transcript.Member{"x", one}),
+			envelope.ErrDuplicateName, "extra[1].name", -1,
+		},
+		{
+			"a name twice among many", extra(many...), envelope.ErrDuplicateName,
+			"extra[299].name", -1,
+		},
 		{"no value", extra(transcript.Member{"x", nil}), envelope.ErrSyntax, "extra[0].value", 0},
-		{"two values", extra(transcript.Member{"x", raw(`1,"role":2`)}), envelope.ErrSyntax, "extra[0].value", 1},
-		{"a value too deep", extra(transcript.Member{"x", raw(strings.Repeat("[", 10000) + strings.Repeat("]", 10000))}), envelope.ErrTooDeep, "extra[0].value", 9999},
-		{"a name twice in a value", extra(transcript.Member{"x", raw(`{"a":1,"a":2}`)}), envelope.ErrDuplicateName, "extra[0].value", 7},
+		{
+			"two values", extra(transcript.Member{"x", raw(`1,"role":2`)}), envelope.ErrSyntax,
+			"extra[0].value", 1,
+		},
+		{
+			"a value too deep",
+			extra(
+				transcript.Member{
+					"x", raw(strings.Repeat("[", 10000) + strings.Repeat("]", 10000)),
+				},
+			),
+			envelope.ErrTooDeep, "extra[0].value", 9999,
+		},
+		{
+			"a name twice in a value", extra(transcript.Member{"x", raw(`{"a":1,"a":2}`)}),
+			envelope.ErrDuplicateName, "extra[0].value", 7,
+		},
 		{"no message", (*transcript.Message)(nil), envelope.ErrNotObject, "", -1},
 		{"nothing", nil, envelope.ErrNotObject, "", 0},
 		{"an empty raw message", raw(""), envelope.ErrSyntax, "", 0},
@@ -156,16 +285,25 @@ func TestAppendRefuses(t *testing.T) {
 		{"two objects", raw(`{}{}`), envelope.ErrSyntax, "", 2},
 		{"a torn one", raw(`{"secret":`), envelope.ErrSyntax, "", 10},
 		{"a lone surrogate", raw(`{"a":"\ud83d"}`), envelope.ErrLoneSurrogate, "", 6},
-		{"a name twice, however spelt", raw(`{"a":1,"\u0061":2}`), envelope.ErrDuplicateName, "", 7},
+		{
+			"a name twice, however spelt", raw(`{"a":1,"\u0061":2}`), envelope.ErrDuplicateName,
+			"", 7,
+		},
 		{"a raw invalid byte", raw("{\"a\":\"\xff\"}"), envelope.ErrInvalidUTF8, "", 6},
 		{"invalid UTF-8 in a map", map[string]string{"a": "\xff"}, envelope.ErrInvalidUTF8, "", -1},
-		{"in a struct", struct{ A []string }{[]string{"x", "\xff"}}, envelope.ErrInvalidUTF8, "", -1},
+		{
+			"in a struct", struct{ A []string }{[]string{"x", "\xff"}}, envelope.ErrInvalidUTF8,
+			"", -1,
+		},
 		{"below 31 maps", below(31, "x\xff"), envelope.ErrInvalidUTF8, "", -1},
 		{"below 9,999", below(9999, "x\xff"), envelope.ErrInvalidUTF8, "", -1},
 		{"a map too deep", below(10001, "x"), envelope.ErrTooDeep, "", 10000 * len(`{"a":`)},
 		{"a method that panics", map[string]any{"a": panicking{}}, envelope.ErrNotObject, "", -1},
 		{"an encoder that fails", failing{}, envelope.ErrNotObject, "", -1},
-		{"a message inside that fails", map[string]any{"m": transcript.Message{Role: "\xff"}}, envelope.ErrNotObject, "", -1},
+		{
+			"a message inside that fails", map[string]any{"m": transcript.Message{Role: "\xff"}},
+			envelope.ErrNotObject, "", -1,
+		},
 		{"a channel", make(chan int), envelope.ErrNotObject, "", -1},
 	}
 	for _, tt := range tests {
@@ -176,7 +314,10 @@ func TestAppendRefuses(t *testing.T) {
 			require.ErrorIs(t, err, tt.err)
 			refused, ok := err.(*transcript.RecordError)
 			require.True(t, ok, "%T", err)
-			assert.Equal(t, []any{1, tt.field, tt.offset}, []any{refused.Record, refused.Field, refused.Offset})
+			assert.Equal(
+				t, []any{1, tt.field, tt.offset},
+				[]any{refused.Record, refused.Field, refused.Offset},
+			)
 			assert.NotContains(t, err.Error(), "secret")
 			assert.Equal(t, before, read())
 			require.NoError(t, log.Append(demo[1]), "the log is as usable as before")
@@ -200,13 +341,22 @@ func TestAppendRefuses(t *testing.T) {
 	assert.ErrorIs(t, err, envelope.ErrOption)
 }
 
+// nested is a map of maps, levels deep, with text at the bottom.
+func nested(levels int, text string) map[string]any {
+	if levels == 1 {
+		return map[string]any{"a": text}
+	}
+	return map[string]any{"a": nested(levels-1, text)}
+}
+
 type failing struct{}
 
 var errSecret = errors.New("secret")
 
 func (failing) MarshalJSON() ([]byte, error) { return nil, errSecret }
 
-// A writer died after each byte of its record. The next record is whole, and so is what stood before; the fragment is reported.
+// A writer died after each byte of its record. The next record is whole, and so is what stood
+// before; the fragment is reported.
 func TestAppendAfterATornLine(t *testing.T) {
 	dead := "{\"role\":\"tool\",\"content\":\"\u2028中\\n{\\\"a\\\":1}\"}"
 	const good = "{\"a\":1}\n"
@@ -227,7 +377,13 @@ func TestAppendAfterATornLine(t *testing.T) {
 			require.Equal(t, transcript.Inspection{Records: 3}, in, "only the LF was missing")
 		default:
 			require.Equal(t, 2, in.Records)
-			require.Equal(t, []*transcript.Fault{{Line: 2, Offset: int64(len(good) + cut), Kind: transcript.Torn}}, in.Faults)
+			require.Equal(
+				t,
+				[]*transcript.Fault{
+					{Line: 2, Offset: int64(len(good) + cut), Kind: transcript.Torn},
+				},
+				in.Faults,
+			)
 		}
 	}
 	log, read := newLog(t, "{", transcript.Options{})
@@ -255,7 +411,8 @@ func pathOf(t *testing.T, log *transcript.Log) string {
 	return path
 }
 
-// faulty is a file that writes part of the data and fails, or says nothing. What else has an error fails with it.
+// faulty is a file that writes part of the data and fails, or says nothing. What else has an
+// error fails with it.
 type faulty struct {
 	transcript.File
 	most                       int
@@ -301,7 +458,8 @@ func (f *faulty) Truncate(size int64) error {
 	return f.File.Truncate(size)
 }
 
-// A write that fails after any number of bytes is cut back to where the append began, also without a word of its failure.
+// A write that fails after any number of bytes is cut back to where the append began, also
+// without a word of its failure.
 func TestFailedWrite(t *testing.T) {
 	length := len(writeJSON(demo[:2]))
 	for _, before := range []string{"", "{}\n", "{\"torn"} {
@@ -309,7 +467,9 @@ func TestFailedWrite(t *testing.T) {
 		for _, failure := range []error{errFull, nil} {
 			for most := range whole {
 				log, read := newLog(t, before, transcript.Options{})
-				log.Wrap(func(f transcript.File) transcript.File { return &faulty{File: f, most: most, err: failure} })
+				log.Wrap(func(f transcript.File) transcript.File {
+					return &faulty{File: f, most: most, err: failure}
+				})
 				err := log.Append(demo[0], demo[1])
 				want := failure
 				if failure == nil {
@@ -328,7 +488,9 @@ func TestFailedWriteThatCannotBeCut(t *testing.T) {
 	var wrapped *faulty
 	log, read := newLog(t, before, transcript.Options{})
 	log.Wrap(func(f transcript.File) transcript.File {
-		wrapped = &faulty{File: f, most: 20, err: errFull, truncate: errors.New("not with this handle")}
+		wrapped = &faulty{
+			File: f, most: 20, err: errFull, truncate: errors.New("not with this handle"),
+		}
 		return wrapped
 	})
 	require.ErrorIs(t, log.Append(demo[0]), errFull)
@@ -366,7 +528,9 @@ func TestFailedWriteThatCannotBeCut(t *testing.T) {
 	assert.NotEmpty(t, in.Faults)
 
 	wrapped.most, wrapped.err, wrapped.truncate = 20, errFull, nil
-	require.NotErrorIs(t, log.Append(demo[0]), transcript.ErrFragment, "its own handle needs no path")
+	require.NotErrorIs(
+		t, log.Append(demo[0]), transcript.ErrFragment, "its own handle needs no path",
+	)
 	after, err := os.ReadFile(path + ".moved")
 	require.NoError(t, err)
 	assert.Equal(t, moved, after)
@@ -400,7 +564,12 @@ type broken struct {
 	lock, unlock error
 }
 
-func (b *broken) Lock() error { return errors.Join(b.lock, b.Locker.Lock()) }
+func (b *broken) TryLock() (bool, error) {
+	if b.lock != nil {
+		return false, b.lock
+	}
+	return b.Locker.TryLock()
+}
 
 func (b *broken) Unlock() error { return errors.Join(b.unlock, b.Locker.Unlock()) }
 
@@ -430,9 +599,20 @@ func TestRecordErrorStrings(t *testing.T) {
 		err  transcript.RecordError
 		want string
 	}{
-		{transcript.RecordError{Err: transcript.ErrTooLong, Record: 3, Offset: -1}, "transcript: record 3: longer than Options.MaxLine"},
-		{transcript.RecordError{Err: envelope.ErrSyntax, Offset: 0}, "transcript: record 0: not JSON (byte 0)"},
-		{transcript.RecordError{Err: envelope.ErrInvalidUTF8, Record: 1, Field: "content", Offset: 7}, "transcript: record 1: content: invalid UTF-8 (byte 7)"},
+		{
+			transcript.RecordError{Err: transcript.ErrTooLong, Record: 3, Offset: -1},
+			"transcript: record 3: longer than Options.MaxLine",
+		},
+		{
+			transcript.RecordError{Err: envelope.ErrSyntax, Offset: 0},
+			"transcript: record 0: not JSON (byte 0)",
+		},
+		{
+			transcript.RecordError{
+				Err: envelope.ErrInvalidUTF8, Record: 1, Field: "content", Offset: 7,
+			},
+			"transcript: record 1: content: invalid UTF-8 (byte 7)",
+		},
 	}
 	for _, tt := range tests {
 		assert.EqualError(t, &tt.err, tt.want)
@@ -470,7 +650,8 @@ func (f ailing) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Whatever else fails, the caller learns of it, and nothing is written that is not known to begin a line.
+// Whatever else fails, the caller learns of it, and nothing is written that is not known to
+// begin a line.
 func TestFilesThatFail(t *testing.T) {
 	const before = "{}\n"
 	broken := errors.New("unplugged")
@@ -493,7 +674,9 @@ func TestFilesThatFail(t *testing.T) {
 	t.Run("a part is written, and whose file it is in cannot be said", func(t *testing.T) {
 		log, read := newLog(t, before, transcript.Options{})
 		log.Wrap(func(f transcript.File) transcript.File {
-			return ailing{File: &faulty{File: f, most: 5, err: errFull, truncate: broken}, stat: broken}
+			return ailing{
+				File: &faulty{File: f, most: 5, err: errFull, truncate: broken}, stat: broken,
+			}
 		})
 		err := log.Append(demo[0])
 		for _, want := range []error{errFull, transcript.ErrFragment, broken} {
@@ -536,7 +719,9 @@ func TestConcurrentAppends(t *testing.T) {
 				log = own
 			}
 			for i := range each {
-				m := transcript.Message{Role: strings.Repeat("w", w), Content: strings.Repeat("中\n", i*w*20)}
+				m := transcript.Message{
+					Role: strings.Repeat("w", w), Content: strings.Repeat("中\n", i*w*20),
+				}
 				assert.NoError(t, log.Append(m, json.RawMessage(`{"n":1}`)))
 			}
 		}()
@@ -552,7 +737,8 @@ func TestConcurrentAppends(t *testing.T) {
 	}
 }
 
-// Every code point: written as encoding/json and the escaper write it, on one line, and read back as it was.
+// Every code point: written as encoding/json and the escaper write it, on one line, and read
+// back as it was.
 func TestEveryCodePoint(t *testing.T) {
 	step := rune(1)
 	if testing.Short() {
@@ -566,7 +752,9 @@ func TestEveryCodePoint(t *testing.T) {
 			continue
 		}
 		// Eight bytes and more are looked at together.
-		m := transcript.Message{Role: string(c), Content: "abc" + string(c) + "defghijklmn" + string(c)}
+		m := transcript.Message{
+			Role: string(c), Content: "abc" + string(c) + "defghijklmn" + string(c),
+		}
 		got, err := m.MarshalJSON()
 		require.NoError(t, err)
 		line.Reset()
@@ -580,13 +768,15 @@ func TestEveryCodePoint(t *testing.T) {
 			t.Fatalf("U+%04X: %q, want %q", c, got, want)
 		}
 		var back transcript.Message
-		if err := back.UnmarshalJSON(got); err != nil || back.Role != m.Role || back.Content != m.Content {
+		err = back.UnmarshalJSON(got)
+		if err != nil || back.Role != m.Role || back.Content != m.Content {
 			t.Fatalf("U+%04X: %q came back as %q (%v)", c, m, back, err)
 		}
 	}
 }
 
-// Eight bytes are looked at together: each character that has another form stands at each place among them.
+// Eight bytes are looked at together: each character that has another form stands at each place
+// among them.
 func TestEveryPlace(t *testing.T) {
 	special := []string{"\x00", "\x1f", "\n", `"`, `\`, "\u0085", "\u2028", "\u2029"}
 	plain := []string{" ", "!", "#", "[", "]", "\x7f", "\u0084", "\u00a0", "\u2027", "\u202a"}
@@ -609,4 +799,132 @@ func TestEveryPlace(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Another program may empty the file under an open log, as a rotation does.
+func TestAppendAfterTheFileWasEmptied(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	log, err := transcript.Open(path, transcript.Options{})
+	require.NoError(t, err)
+	defer log.Close()
+	require.NoError(t, log.Append(transcript.Message{Role: "a", Content: "1"}))
+	require.NoError(t, os.Truncate(path, 0))
+	require.NoError(t, log.Append(transcript.Message{Role: "a", Content: "2"}))
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, `{"role":"a","content":"2"}`+"\n", string(data))
+}
+
+// Another program cuts the file inside a line, to a size that it had.
+func TestAppendAfterTheFileWasCut(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	log, err := transcript.Open(path, transcript.Options{})
+	require.NoError(t, err)
+	defer log.Close()
+	long := transcript.Message{Role: "a", Content: strings.Repeat("x", 100)}
+	short := transcript.Message{Role: "a", Content: "1"}
+	require.NoError(t, log.Append(long))
+	require.NoError(t, log.Append(short))
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	lengths := []int{
+		len(data) - len(`{"role":"a","content":"1"}`+"\n"),
+		len(`{"role":"a","content":"1"}` + "\n"),
+	}
+	require.NoError(t, os.Truncate(path, int64(lengths[0]-lengths[1])))
+	require.NoError(t, log.Append(short))
+	data, err = os.ReadFile(path)
+	require.NoError(t, err)
+	in, err := transcript.Inspect(strings.NewReader(string(data)), transcript.Options{})
+	require.NoError(t, err)
+	assert.Equal(t, 1, in.Records, "%s", data)
+	require.Len(t, in.Faults, 1)
+	assert.Equal(t, transcript.Torn, in.Faults[0].Kind)
+}
+
+// Another program empties the file, and dies leaving exactly the old size without the end of its
+// line: the size alone says nothing.
+func TestAppendAfterTheSameSizeTorn(t *testing.T) {
+	for _, torn := range []string{`{"x":"`, `{"a":1}`} {
+		log, read := newLog(t, "", transcript.Options{})
+		require.NoError(t, log.Append(demo[0]))
+		size := len(read())
+		dead := torn + strings.Repeat(" ", size-len(torn))
+		require.NoError(t, os.WriteFile(pathOf(t, log), []byte(dead), 0o600))
+		require.NoError(t, log.Append(demo[1]))
+		assert.Equal(t, dead+"\n"+writeJSON(demo[1:2]), read())
+		// And with the end of the line there is nothing to end.
+		require.NoError(t, os.WriteFile(pathOf(t, log), []byte("{}\n"), 0o600))
+		require.NoError(t, log.Append(demo[0], demo[1]))
+		assert.Equal(t, "{}\n"+writeJSON(demo[:2]), read())
+	}
+}
+
+// A record's own code may append to the log that it is appended to.
+type appending struct{ log *transcript.Log }
+
+func (a appending) MarshalJSON() ([]byte, error) {
+	return []byte(`{"outer":1}`), a.log.Append(map[string]int{"inner": 1})
+}
+
+func TestAppendFromAnEncodingMethod(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	log, err := transcript.Open(path, transcript.Options{})
+	require.NoError(t, err)
+	defer log.Close()
+	require.NoError(t, log.Append(json.RawMessage(`{"before":1}`)), "there is a buffer now")
+	done := make(chan error, 1)
+	go func() { done <- log.Append(json.RawMessage(`{"first":1}`), appending{log}) }()
+	select {
+	case err := <-done:
+		require.NoError(t, err)
+	case <-time.After(10 * time.Second):
+		t.Fatal("it waits for itself")
+	}
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, "{\"before\":1}\n{\"inner\":1}\n{\"first\":1}\n{\"outer\":1}\n", string(data))
+}
+
+// The file of a conversation is its owner's.
+func TestModeOfANewLog(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("it has no such modes")
+	}
+	path := filepath.Join(t.TempDir(), "log")
+	log, err := transcript.Open(path, transcript.Options{})
+	require.NoError(t, err)
+	require.NoError(t, log.Close())
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o600), info.Mode())
+}
+
+// A log takes what its readers read, and no deeper.
+func TestAppendDepth(t *testing.T) {
+	deep := func(n int) json.RawMessage {
+		return json.RawMessage(strings.Repeat(`{"a":`, n-1) + "{}" + strings.Repeat("}", n-1))
+	}
+	log, err := transcript.Open(filepath.Join(t.TempDir(), "log"), transcript.Options{})
+	require.NoError(t, err)
+	defer log.Close()
+	member := func(n int) transcript.Message {
+		return transcript.Message{Extra: []transcript.Member{{Name: "x", Value: deep(n)}}}
+	}
+	assert.NoError(t, log.Append(deep(10000), member(9999)))
+	assert.ErrorIs(t, log.Append(deep(10001)), envelope.ErrTooDeep)
+	assert.ErrorIs(t, log.Append(member(10000)), envelope.ErrTooDeep)
+}
+
+func TestRecordIsWrittenAsItsObject(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	log, err := transcript.Open(path, transcript.Options{})
+	require.NoError(t, err)
+	defer log.Close()
+	record := transcript.Record{Line: 7, JSON: []byte(`{"a":1}`)}
+	require.NoError(t, log.Append(record, &record, map[string]string{"text": `\ufffd`}))
+	assert.Error(t, log.Append((*transcript.Record)(nil)))
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, "{\"a\":1}\n{\"a\":1}\n{\"text\":\"\\\\ufffd\"}\n", string(data))
 }

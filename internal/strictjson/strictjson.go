@@ -62,7 +62,7 @@ type Scanner struct {
 	// MaxDepth is how deeply arrays and objects may nest. Zero is the package's MaxDepth.
 	MaxDepth int
 
-	names [][]byte // the member names of all open objects, decoded, innermost last
+	names [][]byte // the first member names of all open objects, decoded, innermost last
 }
 
 // Value reads the value that starts at byte i, without white space before it, and returns where it
@@ -107,11 +107,16 @@ type Member struct {
 // Members returns the members of the object at byte i, which Value or Whole has accepted.
 func (s *Scanner) Members(i int) []Member {
 	var members []Member
+	s.EachMember(i, func(m Member) { members = append(members, m) })
+	return members
+}
+
+// EachMember calls yield with each of them.
+func (s *Scanner) EachMember(i int, yield func(Member)) {
 	_ = s.elements(i, func(name, start, end int) {
 		nameEnd, _ := s.str(name)
-		members = append(members, Member{Decode(s.Data[name:nameEnd]), name, start, end})
+		yield(Member{Decode(s.Data[name:nameEnd]), name, start, end})
 	})
-	return members
 }
 
 // Elements calls yield with the bounds of each element of the array at byte i, which Value or Whole
@@ -246,7 +251,7 @@ func (s *Scanner) object(i, depth int) (int, *Error) {
 		if err != nil {
 			return 0, err
 		}
-		if !s.Loose && !seen.add(Decode(s.Data[i:end])) {
+		if !s.Loose && !seen.add(i, end) {
 			return 0, &Error{DuplicateName, i}
 		}
 		i = s.Space(end)
@@ -270,43 +275,6 @@ func (s *Scanner) object(i, depth int) (int, *Error) {
 		i = s.Space(i)
 	}
 }
-
-// nameSet holds the member names of one open object: a stretch of the scanner's stack of names
-// while they are few, and a map from there on, so that an object of very many members is not read
-// in quadratic time.
-type nameSet struct {
-	s    *Scanner
-	base int
-	many map[string]struct{}
-}
-
-const fewNames = 16
-
-func (n *nameSet) add(name []byte) bool {
-	few := n.s.names[n.base:]
-	if n.many == nil && len(few) < fewNames {
-		for _, have := range few {
-			if bytes.Equal(have, name) {
-				return false
-			}
-		}
-		n.s.names = append(n.s.names, name)
-		return true
-	}
-	if n.many == nil {
-		n.many = make(map[string]struct{}, 4*fewNames)
-		for _, have := range few {
-			n.many[string(have)] = struct{}{}
-		}
-	}
-	if _, have := n.many[string(name)]; have {
-		return false
-	}
-	n.many[string(name)] = struct{}{}
-	return true
-}
-
-func (n *nameSet) close() { n.s.names = n.s.names[:n.base] }
 
 // str reads the string whose opening quote is at byte i.
 func (s *Scanner) str(i int) (int, *Error) {

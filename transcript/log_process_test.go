@@ -2,9 +2,11 @@ package transcript_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -12,6 +14,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,7 +24,8 @@ import (
 	"github.com/untrusted-context/envelope/transcript"
 )
 
-// The test binary is the other processes too: with helperEnv set it does that instead of running tests.
+// The test binary is the other processes too: with helperEnv set it does that instead of running
+// tests.
 const helperEnv = "TRANSCRIPT_TEST_HELPER"
 
 var helpers = map[string]func(log *transcript.Log, args []string) error{
@@ -49,7 +53,8 @@ func helper(tb testing.TB, name, path string, args ...string) *exec.Cmd {
 	self, err := os.Executable()
 	require.NoError(tb, err)
 	cmd := exec.Command(self, append([]string{path}, args...)...)
-	cmd.Env = append(os.Environ(), helperEnv+"="+name, "GORACE=atexit_sleep_ms=0") // the race detector waits a second at the end
+	// The race detector would wait a second at the end.
+	cmd.Env = append(os.Environ(), helperEnv+"="+name, "GORACE=atexit_sleep_ms=0")
 	cmd.Stderr = os.Stderr
 	return cmd
 }
@@ -100,8 +105,9 @@ func (f pieces) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// A writer is killed at random moments, 200 times. After each the log is opened and appended to again: no record that was appended is
-// lost, none is glued, and each fragment is reported.
+// A writer is killed at random moments, 200 times. After each the log is opened and appended to
+// again: no record that was appended is lost, none is glued, and each fragment is reported. A
+// Follow that reads along sees the same, each once.
 func TestKilledWriters(t *testing.T) {
 	kills := 200
 	if testing.Short() {
@@ -113,6 +119,7 @@ func TestKilledWriters(t *testing.T) {
 	const perFile = 20 // which bounds the file
 	for first := 0; first < kills; first += perFile {
 		path := filepath.Join(dir, fmt.Sprint(first))
+		along := readAlong(t, path)
 		var want []numbered
 		for writer := first; writer < first+perFile; writer++ {
 			cmd := helper(t, "write-until-killed", path, fmt.Sprint(writer))
@@ -122,7 +129,8 @@ func TestKilledWriters(t *testing.T) {
 			lines := bufio.NewScanner(out)
 			require.True(t, lines.Scan(), "the first record")
 			appended := 1
-			time.AfterFunc(time.Duration(rng.IntN(3000))*time.Microsecond, func() { _ = cmd.Process.Kill() })
+			after := time.Duration(rng.IntN(3000)) * time.Microsecond
+			time.AfterFunc(after, func() { _ = cmd.Process.Kill() })
 			for lines.Scan() {
 				appended++
 			}
@@ -160,14 +168,73 @@ func TestKilledWriters(t *testing.T) {
 				continue
 			}
 			// The writer was killed behind its write and before it could tell.
-			require.True(t, len(want) > 0 && want[0].Writer == -1 && got.Writer == want[0].Number, "%+v, want %+v", got, want[:min(1, len(want))])
+			require.True(
+				t, len(want) > 0 && want[0].Writer == -1 && got.Writer == want[0].Number,
+				"%+v, want %+v", got, want[:min(1, len(want))],
+			)
 		}
 		require.Empty(t, want)
 		require.NoError(t, f.Close())
+		along.requireWhole()
 		require.NoError(t, os.Remove(path))
 	}
 	assert.NotZero(t, fragments)
 	t.Log(kills, "kills left", fragments, "fragments")
+}
+
+// alongside is a Follow that reads a log while others write it.
+type alongside struct {
+	t      *testing.T
+	path   string
+	cancel context.CancelFunc
+	mu     sync.Mutex
+	got    []string
+	ended  chan struct{}
+}
+
+// readAlong begins with the log at path, which it creates if need be.
+func readAlong(t *testing.T, path string) *alongside {
+	log, err := transcript.Open(path, transcript.Options{})
+	require.NoError(t, errors.Join(err, log.Close()))
+	ctx, cancel := context.WithCancel(t.Context())
+	a := &alongside{t: t, path: path, cancel: cancel, ended: make(chan struct{})}
+	go func() {
+		defer close(a.ended)
+		for r, err := range transcript.Follow(ctx, path, transcript.Options{}) {
+			if ctx.Err() == nil {
+				a.mu.Lock()
+				a.got = append(a.got, summary(r, err))
+				a.mu.Unlock()
+			}
+		}
+	}()
+	return a
+}
+
+func summary(r transcript.Record, err error) string {
+	return fmt.Sprint(r.Line, r.Offset, crc32.ChecksumIEEE(r.JSON), err)
+}
+
+// requireWhole requires that it has seen what stands in the log now, in its order, and nothing
+// else.
+func (a *alongside) requireWhole() {
+	f, err := os.Open(a.path)
+	require.NoError(a.t, err)
+	defer f.Close()
+	var want []string
+	for r, err := range transcript.Records(f, transcript.Options{}) {
+		want = append(want, summary(r, err))
+	}
+	seen := func() int {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		return len(a.got)
+	}
+	all := func() bool { return seen() >= len(want) }
+	require.Eventually(a.t, all, time.Minute, time.Millisecond)
+	a.cancel()
+	<-a.ended
+	require.Equal(a.t, want, a.got)
 }
 
 const largeRecord, largeEach = 300_000, 50
@@ -189,6 +256,7 @@ func TestSixProcesses(t *testing.T) {
 		t.Skip("it starts processes")
 	}
 	path := filepath.Join(t.TempDir(), "log")
+	along := readAlong(t, path)
 	var running []*exec.Cmd
 	for writer := range 6 {
 		cmd := helper(t, "write-large", path, fmt.Sprint(writer), fmt.Sprint(largeEach))
@@ -210,7 +278,14 @@ func TestSixProcesses(t *testing.T) {
 		next[got.Writer]++
 		require.True(t, got.Text == strings.Repeat(string(rune('a'+got.Writer)), largeRecord))
 	}
-	assert.Equal(t, map[int]int{0: largeEach, 1: largeEach, 2: largeEach, 3: largeEach, 4: largeEach, 5: largeEach}, next)
+	along.requireWhole()
+	assert.Equal(
+		t,
+		map[int]int{
+			0: largeEach, 1: largeEach, 2: largeEach, 3: largeEach, 4: largeEach, 5: largeEach,
+		},
+		next,
+	)
 }
 
 // checkWhole requires that the log at path is made of whole records, of exactly these numbers.

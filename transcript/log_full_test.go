@@ -47,24 +47,30 @@ func fill(log *transcript.Log, args []string) error {
 			continue
 		}
 		if r.Failed++; r.Failed == 1 {
-			r.Full, r.Fragment = errors.Is(err, syscall.EFBIG), errors.Is(err, transcript.ErrFragment)
+			r.Full = errors.Is(err, syscall.EFBIG)
+			r.Fragment = errors.Is(err, transcript.ErrFragment)
 		}
 	}
 	return json.NewEncoder(os.Stdout).Encode(r)
 }
 
-// No more fits in the middle of an append: the error is reported, and the file ends at a whole record. With room again, it goes on.
+// No more fits in the middle of an append: the error is reported, and the file ends at a whole
+// record. With room again, it goes on.
 func TestFullDisk(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts processes")
 	}
-	pair := 2 * len(writeJSON([]transcript.Message{{Role: "tool", Content: strings.Repeat("满", 10_000)}}))
+	m := transcript.Message{Role: "tool", Content: strings.Repeat("满", 10_000)}
+	pair := len(writeJSON([]transcript.Message{m, m}))
 	for _, before := range []string{"", "{\"torn"} {
-		for _, limit := range []int{3 * pair, 3*pair + 1, 3*pair + 7, 3*pair + pair/2, 3*pair + pair/2 + 1, 4*pair - 1} {
+		for _, limit := range []int{
+			3 * pair, 3*pair + 1, 3*pair + 7, 3*pair + pair/2, 3*pair + pair/2 + 1, 4*pair - 1,
+		} {
 			path := filepath.Join(t.TempDir(), "log")
 			if before != "" {
 				require.NoError(t, os.WriteFile(path, []byte(before), 0o600))
 			}
+			along := readAlong(t, path)
 			var r filled
 			readReport(t, helper(t, "fill", path, fmt.Sprint(limit)), &r)
 			assert.Equal(t, filled{Appended: r.Appended, Failed: 2, Full: true}, r)
@@ -77,6 +83,7 @@ func TestFullDisk(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, log.Append(demo[0]))
 			require.NoError(t, log.Close())
+			along.requireWhole() // of an append that was cut back, it has seen nothing
 			if before == "" {
 				checkWhole(t, path, r.Appended+1)
 			}
