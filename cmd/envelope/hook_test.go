@@ -43,8 +43,8 @@ func prepared(t testing.TB, r interface {
 	return p
 }
 
-// answer serves one body to every request.
-func answer(status int, body string) http.HandlerFunc {
+// serveBody serves one body to every request.
+func serveBody(status int, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, body)
@@ -54,7 +54,7 @@ func answer(status int, body string) http.HandlerFunc {
 func respond(t testing.TB, p envelope.Prepared) http.HandlerFunc {
 	data, err := p.MarshalJSON()
 	require.NoError(t, err)
-	return answer(200, string(data))
+	return serveBody(200, string(data))
 }
 
 func serve(t testing.TB, h http.HandlerFunc) string {
@@ -183,25 +183,25 @@ func TestHookFailsOpen(t *testing.T) {
 		{"no HTTP", raw("secret\r\n\r\n"), "", `"server_unavailable","http_status":null,"context_status":null,"content_bytes":null,"reason":"connection"`},
 		{"hangs up", raw(""), "", `"server_unavailable","http_status":null,"context_status":null,"content_bytes":null,"reason":"connection"`},
 		{"too many headers", raw("HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 1<<20) + "\r\n\r\n"), "", `"server_unavailable","http_status":null,"context_status":null,"content_bytes":null,"reason":"connection"`},
-		{"404", answer(404, body), "", `"version_mismatch","http_status":404,"context_status":null,"content_bytes":null`},
-		{"500", answer(500, body), "", `"server_unavailable","http_status":500,"context_status":null,"content_bytes":null,"reason":"http-status"`},
-		{"422", answer(422, body), "", `"server_unavailable","http_status":422,"context_status":null,"content_bytes":null,"reason":"http-status"`},
-		{"401", answer(401, body), "", `"server_unavailable","http_status":401,"context_status":null,"content_bytes":null,"reason":"http-status"`},
-		{"204", answer(204, ""), "", `"server_unavailable","http_status":204,"context_status":null,"content_bytes":null,"reason":"http-status"`},
+		{"404", serveBody(404, body), "", `"version_mismatch","http_status":404,"context_status":null,"content_bytes":null`},
+		{"500", serveBody(500, body), "", `"server_unavailable","http_status":500,"context_status":null,"content_bytes":null,"reason":"http-status"`},
+		{"422", serveBody(422, body), "", `"server_unavailable","http_status":422,"context_status":null,"content_bytes":null,"reason":"http-status"`},
+		{"401", serveBody(401, body), "", `"server_unavailable","http_status":401,"context_status":null,"content_bytes":null,"reason":"http-status"`},
+		{"204", serveBody(204, ""), "", `"server_unavailable","http_status":204,"context_status":null,"content_bytes":null,"reason":"http-status"`},
 		{"a redirect", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, elsewhere, http.StatusTemporaryRedirect)
 		}, "", `"server_unavailable","http_status":307,"context_status":null,"content_bytes":null,"reason":"redirect"`},
 		{"another", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere, http.StatusFound) }, "", `"server_unavailable","http_status":302,"context_status":null,"content_bytes":null,"reason":"redirect"`},
-		{"2 MiB", answer(200, strings.Repeat(" ", 2<<20)+body), "", `"invalid_response","http_status":200,"context_status":null,"content_bytes":null,"reason":"too-large"`},
-		{"100 KiB of white space", answer(200, strings.Repeat(" ", 100<<10)+body), "", `"invalid_response","http_status":200,"context_status":null,"content_bytes":null,"reason":"too-large"`},
+		{"2 MiB", serveBody(200, strings.Repeat(" ", 2<<20)+body), "", `"invalid_response","http_status":200,"context_status":null,"content_bytes":null,"reason":"too-large"`},
+		{"100 KiB of white space", serveBody(200, strings.Repeat(" ", 100<<10)+body), "", `"invalid_response","http_status":200,"context_status":null,"content_bytes":null,"reason":"too-large"`},
 		{"a body cut short", raw("HTTP/1.1 200 OK\r\nContent-Length: 4000\r\n\r\n" + body), "", `"invalid_response","http_status":200,"context_status":null,"content_bytes":null,"reason":"cut-short"`},
 		{"one in chunks", raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"sch"), "", `"invalid_response","http_status":200,"context_status":null,"content_bytes":null,"reason":"cut-short"`},
-		{"one with a length that hides it", answer(200, body[:100]), "", `"invalid_response","http_status":200,"context_status":null,"content_bytes":null,"reason":"cut-short"`},
-		{"nothing", answer(200, ""), "", `"invalid_response","http_status":200,"context_status":null,"content_bytes":null,"reason":"cut-short"`},
-		{"invalid JSON", answer(200, `{"schema":secret}`), "", `"invalid_response","http_status":200,"context_status":null,"content_bytes":null,"reason":"syntax"`},
-		{"HTML", answer(200, "<!DOCTYPE html><html>secret</html>"), "", `"invalid_response","http_status":200,"context_status":null,"content_bytes":null,"reason":"not-object"`},
-		{"wrong length", answer(200, strings.Replace(body, `"content_bytes":`, `"content_bytes":1`, 1)), "", `"invalid_response","http_status":200,"context_status":null,"content_bytes":null,"reason":"length-mismatch"`},
-		{"a fifth member", answer(200, strings.Replace(body, `{`, `{"secret":1,`, 1)), "", `"invalid_response","http_status":200,"context_status":null,"content_bytes":null,"reason":"extra-member"`},
+		{"one with a length that hides it", serveBody(200, body[:100]), "", `"invalid_response","http_status":200,"context_status":null,"content_bytes":null,"reason":"cut-short"`},
+		{"nothing", serveBody(200, ""), "", `"invalid_response","http_status":200,"context_status":null,"content_bytes":null,"reason":"cut-short"`},
+		{"invalid JSON", serveBody(200, `{"schema":secret}`), "", `"invalid_response","http_status":200,"context_status":null,"content_bytes":null,"reason":"syntax"`},
+		{"HTML", serveBody(200, "<!DOCTYPE html><html>secret</html>"), "", `"invalid_response","http_status":200,"context_status":null,"content_bytes":null,"reason":"not-object"`},
+		{"wrong length", serveBody(200, strings.Replace(body, `"content_bytes":`, `"content_bytes":1`, 1)), "", `"invalid_response","http_status":200,"context_status":null,"content_bytes":null,"reason":"length-mismatch"`},
+		{"a fifth member", serveBody(200, strings.Replace(body, `{`, `{"secret":1,`, 1)), "", `"invalid_response","http_status":200,"context_status":null,"content_bytes":null,"reason":"extra-member"`},
 		{"longer than was asked for", respond(t, long), "-max-bytes 9500", `"invalid_response","http_status":200,"context_status":null,"content_bytes":null,"reason":"too-long"`},
 		{"no envelope", respond(t, envelope.Prepared{Content: "secret"}), "", `"invalid_response","http_status":200,"context_status":"ready","content_bytes":6,"reason":"not-intact"`},
 		{"a trimmed one", respond(t, envelope.Prepared{Content: ok.Content + "\n"}), "", `"invalid_response","http_status":200,"context_status":"ready","content_bytes":` + fmt.Sprint(len(ok.Content)+1) + `,"reason":"not-intact"`},
