@@ -80,7 +80,11 @@ func hook(args []string, s streams) (status int, err error) {
 var hookCommands = []struct {
 	name string
 	run  func(args []string, s streams) (int, error)
-}{}
+}{
+	{"install", hookInstall},
+	{"uninstall", hookUninstall},
+	{"doctor", hookDoctor},
+}
 
 // hookRun is a hook with its flags read.
 type hookRun struct {

@@ -7,6 +7,9 @@ import (
 	"github.com/untrusted-context/envelope"
 )
 
+// reasonWrapper is why a text is refused that is intact but has another notice or other markers.
+const reasonWrapper = "unknown-wrapper"
+
 // accept returns the text of a response that is in order.
 func (h *hookRun) accept(body []byte) (*injection, outcome) {
 	p, err := envelope.ParsePrepared(body, h.maxBytes)
@@ -30,7 +33,7 @@ func (h *hookRun) accept(body []byte) (*injection, outcome) {
 	if err != nil {
 		reason := "not-intact"
 		if foreign(&h.options, p.Content) {
-			reason = "unknown-wrapper"
+			reason = reasonWrapper
 		}
 		return nil, invalidResponse(reason).of("ready", size)
 	}

@@ -48,7 +48,7 @@ func readObject(in io.Reader) (object []byte, reason string) {
 		}
 		complete, wrong := b.advance(data)
 		switch {
-		case wrong && form(data) != "":
+		case wrong && data[b.at] >= 0xfe: // no UTF-8, but a mark of UTF-16
 			return nil, "event-encoding"
 		case wrong:
 			return nil, "event-not-object"

@@ -14,6 +14,7 @@ type host struct {
 	mostContext int         // bytes
 	top         bool        // it takes additionalContext at the top only
 	notices     bool        // it shows a systemMessage to its user
+	setup       setup
 }
 
 // hostEvent is an event whose output a host injects.
@@ -43,6 +44,10 @@ var hosts = []host{
 		},
 		mostContext: 9500,
 		notices:     true,
+		setup: setup{
+			variable: "CLAUDE_CONFIG_DIR", home: ".claude", project: ".claude", file: "settings.json",
+			empty: "{}\n", commands: []string{"command"}, group: groupOf(hookSeconds),
+		},
 	},
 	{
 		name: "codex",
@@ -52,18 +57,33 @@ var hosts = []host{
 		},
 		mostContext: 9500,
 		notices:     true,
+		setup: setup{
+			variable: "CODEX_HOME", home: ".codex", project: ".codex", file: "hooks.json",
+			empty: "{}\n", commands: []string{"command"}, group: groupOf(hookSeconds),
+			trust: codexTrust,
+		},
 	},
 	{
 		name:        "gemini",
 		events:      []hostEvent{{"BeforeAgent", promptEvent}},
 		mostContext: 30000,
 		notices:     true,
+		// Its time-outs are milliseconds.
+		setup: setup{
+			home: ".gemini", project: ".gemini", file: "settings.json",
+			empty: "{}\n", commands: []string{"command"}, group: groupOf(hookSeconds * 1000),
+		},
 	},
 	{
 		name:        "copilot",
 		events:      []hostEvent{{"UserPromptSubmit", promptEvent}},
 		mostContext: 9500,
 		top:         true,
+		setup: setup{
+			variable: "COPILOT_HOME", home: ".copilot", project: ".github", file: "hooks/envelope.json",
+			empty: "{\n  \"version\": 1\n}\n", commands: []string{"bash", "powershell"},
+			group: copilotHook,
+		},
 	},
 }
 

@@ -64,45 +64,22 @@ func shortened(prompt string) query {
 // withoutEnvelopes is a prompt without the intact texts in it, whether somebody pasted one or a host
 // repeats what it was given: they would be found again, for their own words.
 func (h *hookRun) withoutEnvelopes(prompt string) string {
-	for _, o := range [...]options{{format: jsonFormat}, {format: markdownFormat}} {
-		o.wrapper = h.options.wrapper
-		prompt = withoutTexts(prompt, &o)
-	}
-	return prompt
-}
-
-// withoutTexts is a prompt without the intact texts of one renderer. Each of these ends at an end
-// marker, and begins at the last beginning before it, since no marker stands inside.
-func withoutTexts(prompt string, o *options) string {
-	opening, end := frame(o)
-	var kept strings.Builder
-	rest := prompt
-	for {
-		i := strings.Index(rest, end)
-		if i < 0 {
-			break
-		}
-		i += len(end)
-		start := strings.LastIndex(rest[:i], opening)
-		if start < 0 || intact(o, rest[start:i]) != nil {
-			start = i
-		}
-		kept.WriteString(rest[:start])
-		rest = rest[i:]
-	}
-	if kept.Len() == 0 && len(rest) == len(prompt) {
-		return prompt
-	}
-	return kept.String() + rest
-}
-
-// frame returns what a text begins and ends with.
-func frame(o *options) (opening, end string) {
-	title, w := "", orWrapper(o.json().Wrapper, envelope.PowerContextV1)
-	if o.format == markdownFormat {
-		title, w = markdownTitle, orWrapper(o.markdown().Wrapper, envelope.PowerContextTextV1)
-	}
-	return title + w.Notice + "\n\n" + w.Begin + "\n", "\n" + w.End
+	json := h.options.json()
+	prompt = withoutTexts(prompt, "", orWrapper(json.Wrapper, envelope.PowerContextV1),
+		func(text string) bool {
+			_, _, err := openAny(json, text)
+			return err == nil
+		})
+	markdown := h.options.markdown()
+	return withoutTexts(prompt, markdownTitle, orWrapper(markdown.Wrapper, envelope.PowerContextTextV1),
+		func(text string) bool {
+			for markdown.Show = range envelope.Show(1 << len(showLines)) {
+				if markdown.Check(text) == nil {
+					return true
+				}
+			}
+			return false
+		})
 }
 
 // markdownTitle is what stands before the notice in Markdown of the default title.
@@ -113,4 +90,26 @@ func orWrapper(w, other envelope.Wrapper) envelope.Wrapper {
 		return other
 	}
 	return w
+}
+
+// withoutTexts is a prompt without the intact texts of one wrapper. Each of these ends at an end
+// marker, and begins at the last beginning before it, since no marker stands inside.
+func withoutTexts(prompt, title string, w envelope.Wrapper, intact func(string) bool) string {
+	opening, end := title+w.Notice+"\n\n"+w.Begin+"\n", "\n"+w.End
+	var kept strings.Builder
+	rest := prompt
+	for {
+		before, after, found := strings.Cut(rest, end)
+		if !found {
+			break
+		}
+		through := len(before) + len(end)
+		start := strings.LastIndex(before, opening)
+		if start < 0 || !intact(rest[start:through]) {
+			start = through
+		}
+		kept.WriteString(rest[:start])
+		rest = after
+	}
+	return kept.String() + rest
 }

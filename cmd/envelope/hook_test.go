@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,6 +30,9 @@ const (
 	claudeEvent = `{"session_id":"s","transcript_path":"/t","cwd":"/secret/project","permission_mode":"default","hook_event_name":"UserPromptSubmit","prompt":"secret question"}`
 	codexEvent  = `{"session_id":"s","turn_id":"t","transcript_path":null,"cwd":"/secret/project","hook_event_name":"UserPromptSubmit","model":"m","permission_mode":"default","prompt":"secret question"}`
 )
+
+// secretScope is the scope of the events' folder, which does not exist.
+var secretScope = fmt.Sprintf("local:%x", sha256.Sum256([]byte("/secret/project")))
 
 // prepared is an intact text that is hostile to whoever copies it.
 func prepared(t testing.TB, r interface {
@@ -104,14 +108,13 @@ func TestHookDelivers(t *testing.T) {
 		response                envelope.Prepared
 		request                 string
 	}{
-		{"Claude Code", "claude-code", claudeEvent, "", prepared(t, envelope.JSON{}), `{"scope_id":"/secret/project","query":"secret question","max_bytes":8000}`},
-		{"Codex", "codex", codexEvent, "", prepared(t, envelope.JSON{}), `{"scope_id":"/secret/project","query":"secret question","max_bytes":8000}`},
+		{"Claude Code", "claude-code", claudeEvent, "", prepared(t, envelope.JSON{}), `{"scope_id":"` + secretScope + `","query":"secret question","max_bytes":8000}`},
+		{"Codex", "codex", codexEvent, "", prepared(t, envelope.JSON{}), `{"scope_id":"` + secretScope + `","query":"secret question","max_bytes":8000}`},
 		{"a scope and a budget", "codex", codexEvent, "-scope p -max-bytes 9500 -", prepared(t, envelope.JSON{Scope: "p"}), `{"scope_id":"p","query":"secret question","max_bytes":9500}`},
-		{"a server that escapes more", "codex", codexEvent, "", prepared(t, envelope.JSON{Escape: envelope.EscapeMarkup | envelope.EscapeNonASCII}), `{"scope_id":"/secret/project","query":"secret question","max_bytes":8000}`},
-		{"Markdown", "claude-code", claudeEvent, "-format markdown", prepared(t, envelope.Markdown{}), `{"scope_id":"/secret/project","query":"secret question","max_bytes":8000,"assembly":{"format":"markdown"}}`},
-		{"Markdown with sections", "codex", codexEvent, "-format markdown -sections experience,memory:2 -show recall_rank,confidence", prepared(t, envelope.Markdown{Show: envelope.ShowConfidence | envelope.ShowRank}), `{"scope_id":"/secret/project","query":"secret question","max_bytes":8000,"assembly":{"format":"markdown","sections":[{"kind":"experience"},{"kind":"memory","limit":2}],"show":["confidence","recall_rank"]}}`},
-		{"a prompt that breaks lines", "codex", `{"hookEventName":"user_prompt_submit","PROMPT":"a\u2028<b>","Cwd":"c"}`, "", prepared(t, envelope.JSON{}), `{"scope_id":"c","query":"a\u2028<b>","max_bytes":8000}`},
-		{"a long prompt is cut between characters", "codex", `{"hook_event_name":"UserPromptSubmit","prompt":"x` + strings.Repeat("é", 5000) + `","cwd":"c"}`, "", prepared(t, envelope.JSON{}), `{"scope_id":"c","query":"x` + strings.Repeat("é", 4095) + `","max_bytes":8000}`},
+		{"a server that escapes more", "codex", codexEvent, "", prepared(t, envelope.JSON{Escape: envelope.EscapeMarkup | envelope.EscapeNonASCII}), `{"scope_id":"` + secretScope + `","query":"secret question","max_bytes":8000}`},
+		{"Markdown", "claude-code", claudeEvent, "-format markdown", prepared(t, envelope.Markdown{}), `{"scope_id":"` + secretScope + `","query":"secret question","max_bytes":8000,"assembly":{"format":"markdown"}}`},
+		{"Markdown with sections", "codex", codexEvent, "-format markdown -sections experience,memory:2 -show recall_rank,confidence", prepared(t, envelope.Markdown{Show: envelope.ShowConfidence | envelope.ShowRank}), `{"scope_id":"` + secretScope + `","query":"secret question","max_bytes":8000,"assembly":{"format":"markdown","sections":[{"family":"experience"},{"family":"memory","limit":2}],"show":["confidence","recall_rank"]}}`},
+		{"a prompt that breaks lines", "codex", `{"hookEventName":"user_prompt_submit","PROMPT":"a\u2028<b>","Cwd":"c"}`, "-scope cwd", prepared(t, envelope.JSON{}), `{"scope_id":"c","query":"a\u2028<b>","max_bytes":8000}`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.why, func(t *testing.T) {
@@ -186,7 +189,8 @@ func TestHookFailsOpen(t *testing.T) {
 		{"404", serveBody(404, body), "", `"version_mismatch","http_status":404,"context_status":null,"content_bytes":null`},
 		{"500", serveBody(500, body), "", `"server_unavailable","http_status":500,"context_status":null,"content_bytes":null,"reason":"http-status"`},
 		{"422", serveBody(422, body), "", `"server_unavailable","http_status":422,"context_status":null,"content_bytes":null,"reason":"http-status"`},
-		{"401", serveBody(401, body), "", `"server_unavailable","http_status":401,"context_status":null,"content_bytes":null,"reason":"http-status"`},
+		{"401", serveBody(401, body), "", `"authentication_failed","http_status":401,"context_status":null,"content_bytes":null`},
+		{"403", serveBody(403, body), "", `"authentication_failed","http_status":403,"context_status":null,"content_bytes":null`},
 		{"204", serveBody(204, ""), "", `"server_unavailable","http_status":204,"context_status":null,"content_bytes":null,"reason":"http-status"`},
 		{"a redirect", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, elsewhere, http.StatusTemporaryRedirect)
@@ -246,68 +250,6 @@ func openFiles() int {
 	return len(entries)
 }
 
-func TestHookEvents(t *testing.T) {
-	unset(t)
-	const name = `"hook_event_name":"UserPromptSubmit"`
-	tests := []struct {
-		why, stdin, reason string // no reason: the server is asked
-	}{
-		{"only what is needed", `{` + name + `,"prompt":"q","cwd":"c"}`, ""},
-		{"white space around it", " \n{" + name + ",\"prompt\":\"q\",\"cwd\":\"c\"}\n", ""},
-		{"unknown members of all kinds", `{` + name + `,"prompt":"q","cwd":"c","x":{"y":[1,null]},"prompts":1}`, ""},
-		{"another spelling", `{"HookEventName":"user_prompt_submit","Prompt":"q","CWD":"c"}`, ""},
-		{"another event", `{"hook_event_name":"SessionStart","prompt":"q","cwd":"c"}`, "event-name"},
-		{"no event", `{"prompt":"q","cwd":"c"}`, "event-name"},
-		{"a long s is no s", `{"hook_event_name":"UſerPromptSubmit","prompt":"q","cwd":"c"}`, "event-name"},
-		{"no prompt", `{` + name + `,"cwd":"c"}`, "no-prompt"},
-		{"a blank prompt", `{` + name + `,"prompt":" \n\u3000","cwd":"c"}`, "blank-prompt"},
-		{"nothing", ``, "event-cut-short"},
-		{"cut short", `{` + name + `,"prompt":"secr`, "event-cut-short"},
-		{"not JSON", `secret`, "event-syntax"},
-		{"two events", `{` + name + `,"prompt":"q","cwd":"c"}{}`, "event-syntax"},
-		{"a byte order mark", "\ufeff{" + name + `,"prompt":"q","cwd":"c"}`, "event-syntax"},
-		{"not UTF-8", `{` + name + ",\"prompt\":\"secret\xff\",\"cwd\":\"c\"}", "event-invalid-utf8"},
-		{"ISO-8859-1", `{` + name + ",\"prompt\":\"caf\xe9\",\"cwd\":\"c\"}", "event-invalid-utf8"},
-		{"UTF-16", "\xff\xfe{\x00", "event-syntax"},
-		{"half an emoji", `{` + name + `,"prompt":"secret\ud83d","cwd":"c"}`, "event-lone-surrogate"},
-		{"no object", `["secret"]`, "event-not-object"},
-		{"a repeated member", `{` + name + `,"prompt":"q","prompt":"secret","cwd":"c"}`, "event-repeated-member"},
-		{"a repeated member in another spelling", `{` + name + `,"prompt":"q","Prompt":"secret","cwd":"c"}`, "event-repeated-member"},
-		{"a prompt that is no text", `{` + name + `,"prompt":["secret"],"cwd":"c"}`, "event-member-type"},
-		{"an event that is no text", `{"hook_event_name":1,"prompt":"q","cwd":"c"}`, "event-member-type"},
-		{"very deep", `{` + name + `,"x":` + strings.Repeat("[", 100000), "event-too-deep"},
-		{"no scope", `{` + name + `,"prompt":"q"}`, "scope"},
-		{"a scope that is no text", `{` + name + `,"prompt":"q","cwd":null}`, "scope"},
-		{"a scope that is too long", `{` + name + `,"prompt":"q","cwd":"` + strings.Repeat("é", 257) + `"}`, "scope"},
-		{"one that is not", `{` + name + `,"prompt":"q","cwd":"` + strings.Repeat("é", 256) + `"}`, ""},
-		{"too large", `{` + name + `,"prompt":"q","cwd":"c","x":"` + strings.Repeat("x", 8<<20) + `"}`, "event-too-large"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.why, func(t *testing.T) {
-			requests := 0
-			url := serve(t, func(w http.ResponseWriter, r *http.Request) {
-				requests++
-				respond(t, prepared(t, envelope.JSON{}))(w, r)
-			})
-			status, out, stderr := call(tt.stdin, "hook", "-host", "codex", "-url", url)
-			assert.Equal(t, done, status)
-			if tt.reason == "" {
-				assert.NotEmpty(t, injected(t, out))
-				assert.Empty(t, stderr)
-				return
-			}
-			assert.Zero(t, requests)
-			assert.Empty(t, out)
-			assert.Equal(t, skippedLine(tt.reason), stderr)
-		})
-	}
-	var out, stderr bytes.Buffer
-	in := io.MultiReader(strings.NewReader("{"), failingReader{})
-	assert.Equal(t, done, run([]string{"hook", "-host", "codex"}, streams{in, &out, &stderr}))
-	assert.Empty(t, out.String())
-	assert.Equal(t, skippedLine("input"), stderr.String())
-}
-
 func skippedLine(reason string) string {
 	return `{"component":"envelope.hook","event":"context_prepare","outcome":"skipped","http_status":null,"context_status":null,"content_bytes":null,"reason":"` + reason + "\"}\n"
 }
@@ -345,7 +287,7 @@ func TestHookEnvironment(t *testing.T) {
 	t.Run("a flag comes first", func(t *testing.T) {
 		t.Setenv(urlVariable, "http://127.0.0.1:1/")
 		assert.Empty(t, hook("-url", strings.Replace(server(t), "127.0.0.1", "localhost", 1)))
-		assert.Equal(t, []seen{{"/secret/project", ""}}, got)
+		assert.Equal(t, []seen{{secretScope, ""}}, got)
 	})
 	t.Run("no token over plain HTTP to another host", func(t *testing.T) {
 		t.Setenv(tokenVariable, "secret-token")
@@ -404,7 +346,8 @@ func TestHookUsage(t *testing.T) {
 		"", "-host vim", "-host codex event.json", "-host codex -format html", "-host codex -show confidence", "-host codex -format markdown -sections a,a", "-host codex -format markdown -sections=", "-host codex -max-bytes 9501", "-host codex -max-bytes 511", "-host codex -max-bytes 0",
 		"-host codex -max-bytes -1", "-host codex -timeout 0s", "-host codex -timeout -1s", "-host codex -timeout soon", "-host codex -url 127.0.0.1:8000",
 		"-host codex -url ftp://secret", "-host codex -url http://secret@127.0.0.1", "-host codex -url http://", "-host codex -scope \xff",
-		"-host codex -scope " + strings.Repeat("s", 257), "-token secret",
+		"-host gemini -max-bytes 30001", "-host copilot -notify", "-host copilot -session-query secret",
+		"-host gemini -session-query secret", "-token secret",
 	} {
 		status, out, stderr := call(claudeEvent, append([]string{"hook"}, strings.Fields(args)...)...)
 		assert.Equal(t, failed, status, args)
