@@ -44,8 +44,9 @@ func (h *hookRun) accept(body []byte) (*injection, outcome) {
 // that were asked for: the server is another, or its notice has changed.
 func foreign(o *options, text string) bool {
 	w, ok := wrapperOf(o, text)
-	if !ok {
-		return false
+	if asked := orWrapper(o.wrapper, envelope.PowerContextV1); !ok ||
+		w.Notice == asked.Notice && (w.Begin == asked.Begin || w.End == asked.End) {
+		return false // one marker of two is damage
 	}
 	if o.format == markdownFormat {
 		m := o.markdown()

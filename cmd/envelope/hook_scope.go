@@ -219,7 +219,8 @@ func splitRemote(remote string) (host, path string, ok bool) {
 		}
 		host = host[strings.LastIndexByte(host, '@')+1:]
 		ok = ok && host != "" && path != "" && !strings.ContainsFunc(host, notInUser) &&
-			!strings.Contains(path, "\n") && !networkScheme(host)
+			!strings.Contains(path, "\n") && !networkScheme(host) &&
+			path[0] != ':' // transport::address, for a program that git starts
 		return host, path, ok
 	}
 	if !networkScheme(scheme) {
