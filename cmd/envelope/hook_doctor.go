@@ -65,7 +65,7 @@ func (d *doctor) checks() []check {
 		}
 		command = own + d.flags
 	}
-	all = append(all, binary(command))
+	all = append(all, programCheck(command))
 	if in != nil && d.hook.host.setup.trust != nil {
 		all = append(all, d.hook.host.setup.trust(d.folder(), in.path))
 	}
@@ -104,8 +104,8 @@ func (d *doctor) settings() (*installation, []check) {
 	return in, []check{{"settings", false, what}}
 }
 
-// binary says whether the program of a shell command is there.
-func binary(command string) check {
+// programCheck says whether the program of a shell command is there.
+func programCheck(command string) check {
 	program := command[:strings.Index(command, " hook -host ")]
 	program = strings.Trim(program, `"'`)
 	found, err := exec.LookPath(program)

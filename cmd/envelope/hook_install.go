@@ -129,7 +129,7 @@ func findInstallation(h *host, project string) (*installation, error) {
 
 // entries are the commands in the settings that run this hook.
 func (in *installation) entries() ([]hookEntry, error) {
-	if len(bytes.TrimSpace(in.data)) == 0 {
+	if blankSettings(in.data) {
 		return nil, nil
 	}
 	s, err := parseSettings(in.data)
@@ -329,10 +329,13 @@ func (h *hookRun) entries(command string) (all []hookEntry) {
 	return all
 }
 
+// executable is where this program is. Tests have it elsewhere.
+var executable = os.Executable
+
 // ownCommand is how a shell calls this program: by its name, where the path has it, and else by
 // where it is.
 func ownCommand() (string, error) {
-	self, err := os.Executable()
+	self, err := executable()
 	if err != nil {
 		return "", err
 	}

@@ -19,7 +19,8 @@ type hookEntry struct{ event, command string }
 // hosts allow. It is changed by putting text in and taking text out, so that every other byte stays.
 type settings struct {
 	data    []byte // as it stands
-	clean   []byte // the same, with blanks in place of comments and trailing commas
+	bare    []byte // the same, with blanks in place of comments
+	clean   []byte // and of commas before a closing bracket, so that it is JSON
 	scanner strictjson.Scanner
 	root    int // where the object begins
 	newline string
@@ -28,7 +29,8 @@ type settings struct {
 
 // parseSettings reads data, which is not blank.
 func parseSettings(data []byte) (*settings, error) {
-	s := &settings{data: data, clean: withoutComments(data)}
+	bare := withoutComments(data)
+	s := &settings{data: data, bare: bare, clean: withoutLastCommas(bare)}
 	mark := 0
 	if bytes.HasPrefix(data, []byte(byteOrderMark)) {
 		mark = len(byteOrderMark)
@@ -60,45 +62,64 @@ func parseSettings(data []byte) (*settings, error) {
 	return s, nil
 }
 
-// withoutComments is a copy of data with blanks in place of // and /* */ comments and of commas
-// before a closing bracket. Line ends stay, and so do all offsets.
+// withoutComments is a copy of data with blanks in place of // and /* */ comments. Line ends stay, and
+// so do all offsets.
 func withoutComments(data []byte) []byte {
+	bare := bytes.Clone(data)
+	for i := 0; i < len(data); i++ {
+		length := 0
+		switch {
+		case data[i] == '"':
+			i = closingQuote(data, i)
+		case bytes.HasPrefix(data[i:], []byte("//")):
+			if length = bytes.IndexAny(data[i:], "\r\n"); length < 0 {
+				length = len(data) - i
+			}
+		case bytes.HasPrefix(data[i:], []byte("/*")):
+			length = bytes.Index(data[i+2:], []byte("*/")) + 4
+			if length < 4 {
+				return bare // which is not JSON
+			}
+		}
+		for k := i; k < i+length; k++ {
+			if !strictjson.IsSpace(data[k]) {
+				bare[k] = ' '
+			}
+		}
+		i += max(0, length-1)
+	}
+	return bare
+}
+
+// withoutLastCommas is a copy of data with a blank in place of each comma before a closing bracket.
+func withoutLastCommas(data []byte) []byte {
 	clean := bytes.Clone(data)
 	comma := -1 // the last one, when nothing but white space follows it
 	for i := 0; i < len(data); i++ {
 		switch c := data[i]; {
-		case c == '"':
-			comma = -1
-			for i++; i < len(data) && data[i] != '"'; i++ {
-				if data[i] == '\\' {
-					i++
-				}
-			}
-		case bytes.HasPrefix(data[i:], []byte("//")):
-			for ; i < len(data) && data[i] != '\n' && data[i] != '\r'; i++ {
-				clean[i] = ' '
-			}
-		case bytes.HasPrefix(data[i:], []byte("/*")):
-			length := bytes.Index(data[i+2:], []byte("*/"))
-			if length < 0 {
-				return clean // which is not JSON
-			}
-			for end := i + length + 4; i < end; i++ {
-				if !strictjson.IsSpace(data[i]) {
-					clean[i] = ' '
-				}
-			}
-			i--
+		case strictjson.IsSpace(c):
+			continue
 		case c == ',':
 			comma = i
+			continue
+		case c == '"':
+			i = closingQuote(data, i)
 		case (c == '}' || c == ']') && comma >= 0:
 			clean[comma] = ' '
-			comma = -1
-		case !strictjson.IsSpace(c):
-			comma = -1
 		}
+		comma = -1
 	}
 	return clean
+}
+
+// closingQuote is where the string ends that begins at byte i.
+func closingQuote(data []byte, i int) int {
+	for i++; i < len(data) && data[i] != '"'; i++ {
+		if data[i] == '\\' {
+			i++
+		}
+	}
+	return i
 }
 
 // member returns where the value of a member of the object at byte at begins, -1 when there is none.
@@ -162,29 +183,42 @@ func (s *settings) text(value any, depth int) string {
 }
 
 // without is the file without a child of the object or the array at byte at, and without the comma
-// that it leaves.
+// that it leaves. Comments stay.
 func (s *settings) without(at, child int) []byte {
 	children := s.children(at)
 	from, to := children[child].start, children[child].end
-	switch {
-	case child > 0:
-		from = children[child-1].end
-	case len(children) > 1:
-		to = children[1].start
-	default: // the only one: its white space, and a comma behind it
-		from = at + 1
-		for strictjson.IsSpace(s.clean[to]) {
-			to++
-		}
+	blank := from // the white space before it, unless that ends a comment
+	for blank > at+1 && strictjson.IsSpace(s.data[blank-1]) {
+		blank--
+	}
+	if blank == at+1 || s.bare[blank-1] == s.data[blank-1] {
+		from = blank
+	}
+	if child > 0 {
+		comma := children[child-1].end + bytes.IndexByte(s.bare[children[child-1].end:], ',')
+		from = max(from, comma+1)
+		return slices.Concat(s.data[:comma], s.data[comma+1:from], s.data[to:])
+	}
+	if comma := s.space(to); s.bare[comma] == ',' {
+		return slices.Concat(s.data[:from], s.data[to:comma], s.data[comma+1:])
 	}
 	return slices.Concat(s.data[:from], s.data[to:])
+}
+
+// space is the first byte at or behind i that is neither white space nor of a comment.
+func (s *settings) space(i int) int {
+	for strictjson.IsSpace(s.bare[i]) {
+		i++
+	}
+	return i
 }
 
 // withEntries is a settings file with the entries in it, each behind what else is there for its
 // event. A blank file becomes a new one.
 func (h *host) withEntries(data []byte, entries []hookEntry) ([]byte, error) {
-	if len(bytes.TrimSpace(bytes.TrimPrefix(data, []byte(byteOrderMark)))) == 0 {
-		data = append(bytes.Clone(data[:markLength(data)]), h.setup.empty...)
+	if blankSettings(data) {
+		mark := len(data) - len(bytes.TrimPrefix(data, []byte(byteOrderMark)))
+		data = append(bytes.Clone(data[:mark]), h.setup.empty...)
 	}
 	for _, e := range entries {
 		s, err := parseSettings(data)
@@ -213,8 +247,9 @@ func (h *host) withEntries(data []byte, entries []hookEntry) ([]byte, error) {
 	return data, nil
 }
 
-func markLength(data []byte) int {
-	return len(data) - len(bytes.TrimPrefix(data, []byte(byteOrderMark)))
+// blankSettings reports whether a file holds nothing, for which some hosts take no settings.
+func blankSettings(data []byte) bool {
+	return len(bytes.TrimSpace(bytes.TrimPrefix(data, []byte(byteOrderMark)))) == 0
 }
 
 // place is where in the settings a command of ours stands: the arrays and objects from the root
@@ -273,7 +308,7 @@ func (p place) down(at, child int) place {
 // without the groups, events and hooks that are empty then.
 func (h *host) withoutEntries(data []byte) ([]byte, error) {
 	for {
-		if len(bytes.TrimSpace(data)) == 0 {
+		if blankSettings(data) {
 			return data, nil
 		}
 		s, err := parseSettings(data)
@@ -288,6 +323,9 @@ func (h *host) withoutEntries(data []byte) ([]byte, error) {
 		last := len(p.at) - 1
 		for last > 0 && s.removable(p, last) {
 			last--
+		}
+		if last > 1 && s.clean[p.at[last]] == '{' {
+			last++ // a group that stays keeps its list of hooks
 		}
 		data = s.without(p.at[last], p.child[last])
 	}
