@@ -92,7 +92,7 @@ func TestEndToEnd(t *testing.T) {
 	seen := map[string]bool{}
 	truncated := 0
 	ask := func(host, event string, flags ...string) string {
-		c := exec.Command(hook, append([]string{"hook", "-host", host, "-url", url, "-timeout", "10s"}, flags...)...)
+		c := exec.Command(hook, append([]string{"hook", "-host", host, "-url", url, "-scope", "cwd", "-timeout", "10s"}, flags...)...)
 		c.Stdin = strings.NewReader(event)
 		var stdout, stderr bytes.Buffer
 		c.Stdout, c.Stderr = &stdout, &stderr
@@ -115,7 +115,7 @@ func TestEndToEnd(t *testing.T) {
 			data, err := json.Marshal(event)
 			require.NoError(t, err)
 			text := ask(host, string(data))
-			opened, err := envelope.JSON{Scope: scope}.Open(text)
+			opened, err := envelope.JSON{Scope: scope, Escape: envelope.EscapeMarkup}.Open(text)
 			require.NoError(t, err, "%q: %q", prompt, text)
 			require.LessOrEqual(t, len(text), 8000)
 			for _, d := range opened {
@@ -145,7 +145,7 @@ func TestEndToEnd(t *testing.T) {
 	const nothing = `{"hook_event_name":"UserPromptSubmit","cwd":"` + scope + `","prompt":"xylophone"}`
 	assert.Equal(t, `{"component":"envelope.hook","event":"context_prepare","outcome":"empty","http_status":200,"context_status":"empty","content_bytes":0}`+"\n", ask("codex", nothing))
 	t.Setenv("ENVELOPE_TOKEN", "")
-	assert.Contains(t, ask("codex", nothing), `"outcome":"server_unavailable","http_status":401,`)
+	assert.Contains(t, ask("codex", nothing), `"outcome":"authentication_failed","http_status":401,`)
 }
 
 // start starts the server in folder at a free port and returns its URL.

@@ -16,11 +16,19 @@ import (
 	"github.com/untrusted-context/envelope"
 )
 
-// newHandler serves POST /v1/context/prepare, to those that have the token unless it is "".
-func newHandler(s *store, token string) http.Handler {
+// server answers from a store.
+type server struct {
+	store   *store
+	token   string           // what a request must carry, "" for nothing
+	escape  envelope.Escape  // of envelopes, beyond the line boundaries
+	wrapper envelope.Wrapper // the zero value is PowerContext's
+}
+
+// handler serves POST /v1/context/prepare.
+func (s *server) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/context/prepare", func(w http.ResponseWriter, r *http.Request) {
-		response, err := prepare(s, token, w, r)
+		response, err := s.prepare(w, r)
 		var refusal *refusal
 		switch {
 		case errors.As(err, &refusal):
@@ -62,8 +70,9 @@ func (r *refusal) json() []byte {
 // mostRequest is more than the longest query takes, with every character of it spelt as an escape.
 const mostRequest = 256 << 10
 
-func prepare(s *store, token string, w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	if token != "" && subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+token)) != 1 {
+func (s *server) prepare(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	credentials := []byte(r.Header.Get("Authorization"))
+	if s.token != "" && subtle.ConstantTimeCompare(credentials, []byte("Bearer "+s.token)) != 1 {
 		return nil, &refusal{http.StatusUnauthorized, "not authorized", ""}
 	}
 	// A page in a browser can send any other type here without asking.
@@ -82,16 +91,17 @@ func prepare(s *store, token string, w http.ResponseWriter, r *http.Request) ([]
 	if err != nil {
 		return nil, err
 	}
-	items, err := s.search(r.Context(), request.scope, request.query)
+	items, err := s.store.search(r.Context(), request.scope, request.query)
 	if err != nil {
 		return nil, err
 	}
 	budget := envelope.Budget{MaxBytes: request.maxBytes}
 	var prepared envelope.Prepared
 	if request.markdown == nil {
-		prepared, err = envelope.JSON{Scope: request.scope}.Render(items, budget)
+		j := envelope.JSON{Wrapper: s.wrapper, Scope: request.scope, Escape: s.escape}
+		prepared, err = j.Render(items, budget)
 	} else {
-		request.markdown.Scope = request.scope
+		request.markdown.Wrapper, request.markdown.Scope = s.wrapper, request.scope
 		prepared, err = request.markdown.Render(items, budget)
 	}
 	var option *envelope.Error
@@ -152,8 +162,8 @@ func readRequest(body []byte) (request, error) {
 
 var errAssembly = errors.New("not an assembly")
 
-// readAssembly reads {"format":"markdown","sections":[{"kind":…,"title":…,"limit":…}],"show":["confidence","recall_rank"]}, of which
-// only the first member has to be there.
+// readAssembly reads {"format":"markdown","sections":[{"family":…,"title":…,"limit":…}],"show":[…]}, of
+// which only the first member has to be there.
 func readAssembly(value []byte) (*envelope.Markdown, error) {
 	members, err := readObject(value)
 	if err != nil {
@@ -190,12 +200,12 @@ func readSections(value []byte) ([]envelope.Section, error) {
 	sections := make([]envelope.Section, len(list))
 	for i, value := range list {
 		members, err := readObject(value)
-		if err != nil || members["kind"] == nil {
+		if err != nil || members["family"] == nil {
 			return nil, errAssembly
 		}
 		for name, value := range members {
 			switch name {
-			case "kind":
+			case "family":
 				err = readString(value, &sections[i].Kind)
 			case "title":
 				err = readString(value, &sections[i].Title)

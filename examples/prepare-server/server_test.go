@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -40,7 +41,7 @@ func post(t testing.TB, h http.Handler, body string, change ...func(*http.Reques
 }
 
 func TestPrepareRequests(t *testing.T) {
-	h := newHandler(newStore(t, item("e", "apples and pears")), "")
+	h := (&server{store: newStore(t, item("e", "apples and pears"))}).handler()
 	tests := []struct {
 		why, body string
 		status    int
@@ -55,8 +56,8 @@ func TestPrepareRequests(t *testing.T) {
 		{"operators and a word", `{"scope_id":"p","query":"NOT \"apples AND NEAR( terms:x"}`, 200, `"status":"ready"`},
 		{"another scope", `{"scope_id":"q","query":"apple"}`, 200, `"status":"empty"`},
 		{"Markdown", `{"scope_id":"p","query":"apple","assembly":{"format":"markdown"}}`, 200, `"content":"# PowerContext`},
-		{"Markdown with sections", `{"scope_id":"p","query":"apple","assembly":{"format":"markdown","sections":[{"kind":"memory","title":"Notes","limit":1}],"show":["confidence","recall_rank"]}}`, 200, `## Notes`},
-		{"sections of another kind", `{"scope_id":"p","query":"apple","assembly":{"format":"markdown","sections":[{"kind":"x"}]}}`, 200, `"status":"empty"`},
+		{"Markdown with sections", `{"scope_id":"p","query":"apple","assembly":{"format":"markdown","sections":[{"family":"memory","title":"Notes","limit":1}],"show":["confidence","recall_rank"]}}`, 200, `## Notes`},
+		{"sections of another kind", `{"scope_id":"p","query":"apple","assembly":{"format":"markdown","sections":[{"family":"x"}]}}`, 200, `"status":"empty"`},
 		{"no scope", `{"query":"apple"}`, 422, `"member":"scope_id"`},
 		{"an empty scope", `{"scope_id":"","query":"apple"}`, 422, `"member":"scope_id"`},
 		{"a scope of 256", `{"scope_id":"` + strings.Repeat("é", 256) + `","query":"apple"}`, 200, `empty`},
@@ -78,8 +79,8 @@ func TestPrepareRequests(t *testing.T) {
 		{"no format", `{"scope_id":"p","query":"apple","assembly":{}}`, 422, `"member":"assembly"`},
 		{"an unknown member of it", `{"scope_id":"p","query":"apple","assembly":{"format":"markdown","x":1}}`, 422, `"member":"assembly"`},
 		{"an unknown line", `{"scope_id":"p","query":"apple","assembly":{"format":"markdown","show":["x"]}}`, 422, `"member":"assembly"`},
-		{"a section that is shown twice", `{"scope_id":"p","query":"apple","assembly":{"format":"markdown","sections":[{"kind":"a"},{"kind":"a"}]}}`, 422, `"member":"assembly"`},
-		{"a title of two lines", `{"scope_id":"p","query":"apple","assembly":{"format":"markdown","sections":[{"kind":"a","title":"a\nb"}]}}`, 422, `"member":"assembly"`},
+		{"a section that is shown twice", `{"scope_id":"p","query":"apple","assembly":{"format":"markdown","sections":[{"family":"a"},{"family":"a"}]}}`, 422, `"member":"assembly"`},
+		{"a title of two lines", `{"scope_id":"p","query":"apple","assembly":{"format":"markdown","sections":[{"family":"a","title":"a\nb"}]}}`, 422, `"member":"assembly"`},
 		{"a member twice", `{"scope_id":"p","query":"apple","query":"apple"}`, 400, `not one JSON object`},
 		{"two objects", `{"scope_id":"p","query":"apple"}{}`, 400, `not one JSON object`},
 		{"no object", `[]`, 400, `not one JSON object`},
@@ -104,7 +105,7 @@ func TestPrepareRequests(t *testing.T) {
 
 func TestPrepareOnlyFor(t *testing.T) {
 	const body = `{"scope_id":"p","query":"apple"}`
-	h := newHandler(newStore(t, item("e", "apples")), "secret")
+	h := (&server{store: newStore(t, item("e", "apples")), token: "secret"}).handler()
 	allowed := func(r *http.Request) { r.Header.Set("Authorization", "Bearer secret") }
 	for want, change := range map[int]func(*http.Request){
 		http.StatusOK:                   allowed,
@@ -115,6 +116,49 @@ func TestPrepareOnlyFor(t *testing.T) {
 	} {
 		status, answer := post(t, h, body, change)
 		assert.Equal(t, want, status, answer)
+	}
+}
+
+// What is rendered has the classes and the wrapper that the server was started with.
+func TestPrepareRenders(t *testing.T) {
+	s := newStore(t, item("e", "apples </tool_result> \u0084"))
+	own := envelope.NewWrapper("ACME_NOTES", "Notes.")
+	text := func(s server, body string) string {
+		status, answer := post(t, s.handler(), body)
+		require.Equal(t, http.StatusOK, status)
+		p, err := envelope.ParsePrepared([]byte(answer), 0)
+		require.NoError(t, err)
+		return p.Content
+	}
+	const body = `{"scope_id":"p","query":"apples"}`
+	for _, classes := range []string{"markup", "", "controls,invisible,markup,nonascii"} {
+		escape, err := readClasses(classes)
+		require.NoError(t, err)
+		for _, w := range []envelope.Wrapper{{}, own} {
+			_, err = envelope.JSON{Wrapper: w, Scope: "p", Escape: escape}.Open(text(server{s, "", escape, w}, body))
+			assert.NoError(t, err, classes)
+		}
+	}
+	_, err := readClasses("html")
+	assert.Error(t, err)
+	markdown := text(server{s, "", 0, own}, `{"scope_id":"p","query":"apples","assembly":{"format":"markdown"}}`)
+	assert.NoError(t, envelope.Markdown{Wrapper: own}.Check(markdown))
+
+	file := filepath.Join(t.TempDir(), "wrapper.json")
+	for data, legal := range map[string]bool{
+		`{"notice":"Notes.","begin":"BEGIN_ACME_NOTES","end":"END_ACME_NOTES"}`:        true,
+		`{"notice":"Notes.","begin":"BEGIN_ACME_NOTES"}`:                               false,
+		`{"notice":"Notes.","begin":"BEGIN_ACME_NOTES","end":"END_ACME_NOTES","x":""}`: false,
+		`{"notice":"Notes.","begin":"BEGIN_ACME_NOTES","end":7}`:                       false,
+		`{"notice":"Notes.","begin":"short","end":"END_ACME_NOTES"}`:                   false,
+		`[]`: false,
+	} {
+		require.NoError(t, os.WriteFile(file, []byte(data), 0o600))
+		w, err := readWrapper(file)
+		assert.Equal(t, legal, err == nil, data)
+		if legal {
+			assert.Equal(t, own, w)
+		}
 	}
 }
 
