@@ -113,7 +113,9 @@ func parseHook(
 	var (
 		h      hookRun
 		named  = f.String("host", "", "the `host` that runs the hook: "+hostNames())
-		server = f.String("url", "", "the server's `URL` (default: "+urlVariable+", or "+defaultURL+")")
+		server = f.String(
+			"url", "", "the server's `URL` (default: "+urlVariable+", or "+defaultURL+")",
+		)
 	)
 	h.options.format = jsonFormat
 	f.Var(&h.options.format, "format", "the `rendering` to ask for: json, markdown")
@@ -121,7 +123,8 @@ func parseHook(
 	f.Var(&h.options.sections, "sections",
 		"markdown: the `kinds` to ask for, each with a limit if it has one: memory:6,experience:2")
 	f.Var(&h.options.show, "show", "markdown: more `lines` for each item: confidence,recall_rank")
-	f.StringVar(&h.scope, "scope", "", "the `scope` to ask in; cwd: the folder that the event names"+
+	f.StringVar(&h.scope, "scope", "", "the `scope` to ask in; cwd: the folder that the event "+
+		"names"+
 		" (default: "+scopeVariable+", or what PowerContext's plugins compute of that folder)")
 	f.IntVar(&h.maxBytes, "max-bytes", defaultContext,
 		fmt.Sprintf("at most so many bytes of context, %d to %s", leastContext, hostLimits()))
@@ -169,7 +172,8 @@ func (h *hookRun) validate() error {
 	case h.options.sections != nil && len(h.options.sections) == 0:
 		return errors.New("-sections names no kind")
 	case h.maxBytes < leastContext || h.maxBytes > h.host.mostContext:
-		return fmt.Errorf("-max-bytes is %d to %d: %s cuts what is longer, and the end marker with it",
+		return fmt.Errorf("-max-bytes is %d to %d: %s cuts what is longer, and the end marker "+
+			"with it",
 			leastContext, h.host.mostContext, h.host.name)
 	case h.timeout <= 0:
 		return errors.New("-timeout is not positive")
@@ -178,11 +182,14 @@ func (h *hookRun) validate() error {
 	case h.sessionQuery != "" && !legalText(h.sessionQuery):
 		return errors.New("-session-query is blank or not UTF-8")
 	case h.sessionQuery != "" && !h.host.startsSessions():
-		return errors.New("-session-query: " + h.host.name + " injects nothing when a session starts")
+		return errors.New(
+			"-session-query: " + h.host.name + " injects nothing when a session starts",
+		)
 	case h.notify && !h.host.notices:
 		return errors.New("-notify: " + h.host.name + " has no message for its user")
 	}
-	// A file that has gone is no mistake in the flags, and must not stand in the way of each prompt.
+	// A file that has gone is no mistake in the flags, and must not stand in the way of each
+	// prompt.
 	file := h.options.wrapperFile
 	h.options.wrapperFile = ""
 	if err := h.options.validate(); err != nil {
@@ -193,7 +200,9 @@ func (h *hookRun) validate() error {
 		h.fault = "wrapper"
 		return nil
 	}
-	_, _, err := h.options.markdown().Append(nil, nil, envelope.Budget{}) // two sections of one kind
+	_, _, err := h.options.markdown().Append(
+		nil, nil, envelope.Budget{},
+	) // two sections of one kind
 	return err
 }
 

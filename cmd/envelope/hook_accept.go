@@ -59,9 +59,9 @@ func foreign(o *options, text string) bool {
 	return err == nil
 }
 
-// wrapperOf is the wrapper that a text seems to have: of an envelope the lines around the JSON line,
-// and of Markdown an END line, the BEGIN line that goes with it, and what is between this and the
-// title.
+// wrapperOf is the wrapper that a text seems to have: of an envelope the lines around the JSON
+// line, and of Markdown an END line, the BEGIN line that goes with it, and what is between this
+// and the title.
 func wrapperOf(o *options, text string) (w envelope.Wrapper, ok bool) {
 	if o.format == markdownFormat {
 		w.End = text[strings.LastIndexByte(text, '\n')+1:]

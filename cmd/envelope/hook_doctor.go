@@ -100,7 +100,8 @@ func (d *doctor) settings() (*installation, []check) {
 			return in, []check{{"settings", true, what}}
 		}
 	}
-	what := in.path + " has it, but not for " + prompt + ", which is the event of a prompt: " + install
+	what := in.path + " has it, but not for " + prompt + ", which is the event of a " +
+		"prompt: " + install
 	return in, []check{{"settings", false, what}}
 }
 
@@ -110,7 +111,8 @@ func programCheck(command string) check {
 	program = strings.Trim(program, `"'`)
 	found, err := exec.LookPath(program)
 	if err != nil {
-		return check{"binary", false, program + " is not found: put its folder into the PATH of the" +
+		return check{"binary", false, program + " is not found: put its folder into the PATH " +
+			"of the" +
 			" host, or install again with a program that stays where it is"}
 	}
 	return check{"binary", true, found}
@@ -229,8 +231,8 @@ func (d *doctor) nothing() string {
 	return what
 }
 
-// codexTrust asks Codex whether it runs the hooks in a file: it skips silently, in codex exec, those
-// that nobody has trusted.
+// codexTrust asks Codex whether it runs the hooks in a file: it skips silently, in codex exec,
+// those that nobody has trusted.
 func codexTrust(folder, file string) check {
 	fail := func(what string) check { return check{"trust", false, what} }
 	program, err := exec.LookPath("codex")

@@ -62,19 +62,53 @@ func TestDoctor(t *testing.T) {
 		status  int
 		want    string
 	}{
-		{"it works", respond(t, prepared(t, envelope.JSON{})), done, "ok   server    it answers\nok   sample    "},
-		{"nothing found", respond(t, envelope.Prepared{}), done, "ok   sample    the server has nothing for a sample prompt; the scope of this folder is local:"},
-		{"401", serveBody(401, ""), refused, "FAIL server    authentication_failed: set ENVELOPE_TOKEN"},
-		{"404", serveBody(404, ""), refused, "FAIL server    version_mismatch: it has no /v1/context/prepare"},
-		{"500", serveBody(500, ""), refused, "FAIL server    server_unavailable: http-status: it answers with 500"},
-		{"HTML", serveBody(200, "<html>"), refused, "FAIL sample    invalid_response: not-object: see the reason codes"},
-		{"another notice", respond(t, prepared(t, envelope.JSON{Wrapper: envelope.NewWrapper("ACME_NOTES", "Notes.")})), refused, "FAIL sample    invalid_response: unknown-wrapper: its texts have another notice or other markers"},
+		{
+			"it works", respond(t, prepared(t, envelope.JSON{})), done,
+			"ok   server    it answers\nok   sample    ",
+		},
+		{
+			"nothing found", respond(t, envelope.Prepared{}), done,
+			"ok   sample    the server has nothing for a sample prompt; the scope of this " +
+				"folder is local:",
+		},
+		{
+			"401", serveBody(401, ""), refused,
+			"FAIL server    authentication_failed: set ENVELOPE_TOKEN",
+		},
+		{
+			"404", serveBody(404, ""), refused,
+			"FAIL server    version_mismatch: it has no /v1/context/prepare",
+		},
+		{
+			"500", serveBody(500, ""), refused,
+			"FAIL server    server_unavailable: http-status: it answers with 500",
+		},
+		{
+			"HTML", serveBody(200, "<html>"), refused,
+			"FAIL sample    invalid_response: not-object: see the reason codes",
+		},
+		{
+			"another notice",
+			respond(
+				t,
+				prepared(t, envelope.JSON{Wrapper: envelope.NewWrapper("ACME_NOTES", "Notes.")}),
+			),
+			refused,
+			"FAIL sample    invalid_response: unknown-wrapper: its texts have another notice " +
+				"or other markers",
+		},
 	} {
 		handle(tt.handler)
 		run("hook", "install", "-host", "claude-code", "-url", server)
 		out, status := doctorOf(t, binary, "-host", "claude-code")
 		assert.Equal(t, tt.status, status, "%s: %s", tt.why, out)
-		assert.Contains(t, out, "ok   settings  "+filepath.Join(home, ".claude", "settings.json")+" has it for UserPromptSubmit\n", tt.why)
+		assert.Contains(
+			t, out,
+			"ok   settings  "+filepath.Join(
+				home, ".claude", "settings.json",
+			)+" has it for UserPromptSubmit\n",
+			tt.why,
+		)
 		assert.Contains(t, out, tt.want, tt.why)
 		assert.NotContains(t, out, "secret", tt.why)
 	}
@@ -83,16 +117,26 @@ func TestDoctor(t *testing.T) {
 	run("hook", "install", "-host", "codex", "-url", server)
 	file := filepath.Join(home, ".codex", "hooks.json")
 	for trust, want := range map[string]string{
-		"trusted":   "ok   trust     codex trusts the hook\n",
-		"untrusted": "FAIL trust     codex has the hook as untrusted and skips it: start codex once",
-		"modified":  "FAIL trust     codex has the hook as modified",
-		"":          "FAIL trust     codex does not list the hook: a project's hooks also need trust_level",
+		"trusted": "ok   trust     codex trusts the hook\n",
+		"untrusted": "FAIL trust     codex has the hook as untrusted and skips it: start codex " +
+			"once",
+		"modified": "FAIL trust     codex has the hook as modified",
+		"": "FAIL trust     codex does not list the hook: a project's hooks also need " +
+			"trust_level",
 	} {
 		hooks := ""
 		if trust != "" {
-			hooks = fmt.Sprintf(`{"command":"envelope hook -host codex -url %s","sourcePath":"%s","enabled":true,"trustStatus":"%s"}`, server, file, trust)
+			hooks = fmt.Sprintf(
+				`{"command":"envelope hook -host codex -url %s","sourcePath":"%s",`+
+					`"enabled":true,"trustStatus":"%s"}`,
+				server, file, trust,
+			)
 		}
-		fakeCodex(t, filepath.Dir(binary), `echo '{"id":1,"result":{}}'; echo '{"method":"x"}'; echo '{"id":2,"result":{"data":[{"cwd":"/","hooks":[`+hooks+`]}]}}'; sleep 30`)
+		fakeCodex(
+			t, filepath.Dir(binary),
+			`echo '{"id":1,"result":{}}'; echo '{"method":"x"}'; echo '{"id":2,`+
+				`"result":{"data":[{"cwd":"/","hooks":[`+hooks+`]}]}}'; sleep 30`,
+		)
 		out, status := doctorOf(t, binary, "-host", "codex")
 		assert.Contains(t, out, want)
 		assert.Equal(t, trust == "trusted", status == done, out)

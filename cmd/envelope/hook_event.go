@@ -11,9 +11,9 @@ import (
 
 const mostEvent = 8 << 20
 
-// readEvent reads the object of an event from standard input, as long as there is time. It does not
-// wait for the end of the input: hosts exist that write an event and keep the pipe open. A read that
-// nothing ends is left behind, since the process ends soon.
+// readEvent reads the object of an event from standard input, as long as there is time. It does
+// not wait for the end of the input: hosts exist that write an event and keep the pipe open. A
+// read that nothing ends is left behind, since the process ends soon.
 func readEvent(ctx context.Context, in io.Reader) (object []byte, reason string) {
 	type result struct {
 		object []byte

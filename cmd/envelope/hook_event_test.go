@@ -25,11 +25,17 @@ func TestHookEvents(t *testing.T) {
 	}{
 		{"only what is needed", `{` + name + `,"prompt":"q","cwd":"c"}`, ""},
 		{"white space around it", " \n{" + name + ",\"prompt\":\"q\",\"cwd\":\"c\"}\n", ""},
-		{"unknown members of all kinds", `{` + name + `,"prompt":"q","cwd":"c","x":{"y":[1,null]},"prompts":1}`, ""},
+		{
+			"unknown members of all kinds",
+			`{` + name + `,"prompt":"q","cwd":"c","x":{"y":[1,null]},"prompts":1}`, "",
+		},
 		{"another spelling", `{"HookEventName":"user_prompt_submit","Prompt":"q","CWD":"c"}`, ""},
 		{"another event", `{"hook_event_name":"Stop","prompt":"q","cwd":"c"}`, "event-name"},
 		{"no event", `{"prompt":"q","cwd":"c"}`, "event-name"},
-		{"a long s is no s", `{"hook_event_name":"UſerPromptSubmit","prompt":"q","cwd":"c"}`, "event-name"},
+		{
+			"a long s is no s", `{"hook_event_name":"UſerPromptSubmit","prompt":"q","cwd":"c"}`,
+			"event-name",
+		},
 		{"no prompt", `{` + name + `,"cwd":"c"}`, "no-prompt"},
 		{"a blank prompt", `{` + name + `,"prompt":" \n\u3000","cwd":"c"}`, "blank-prompt"},
 		{"nothing", ``, "event-cut-short"},
@@ -40,38 +46,90 @@ func TestHookEvents(t *testing.T) {
 		{"something behind it", `{` + name + `,"prompt":"q","cwd":"c"}{}`, ""},
 		{"a byte order mark", "\ufeff{" + name + `,"prompt":"q","cwd":"c"}`, ""},
 		{"two of them", "\ufeff\ufeff{" + name + `,"prompt":"q","cwd":"c"}`, ""},
-		{"white space between them", "\r\n\ufeff \ufeff\n{" + name + `,"prompt":"q","cwd":"c"}`, ""},
-		{"three of them", "\ufeff\ufeff\ufeff{" + name + `,"prompt":"q","cwd":"c"}`, "event-not-object"},
+		{
+			"white space between them",
+			"\r\n\ufeff \ufeff\n{" + name + `,"prompt":"q","cwd":"c"}`, "",
+		},
+		{
+			"three of them", "\ufeff\ufeff\ufeff{" + name + `,"prompt":"q","cwd":"c"}`,
+			"event-not-object",
+		},
 		{"half of one", "\xef\xbb", "event-syntax"},
-		{"not UTF-8", `{` + name + ",\"prompt\":\"secret\xff\",\"cwd\":\"c\"}", "event-invalid-utf8"},
+		{
+			"not UTF-8", `{` + name + ",\"prompt\":\"secret\xff\",\"cwd\":\"c\"}",
+			"event-invalid-utf8",
+		},
 		{"ISO-8859-1", `{` + name + ",\"prompt\":\"caf\xe9\",\"cwd\":\"c\"}", "event-invalid-utf8"},
 		{"UTF-16", "\xff\xfe{\x00", "event-encoding"},
 		{"UTF-16 without a mark", "{\x00\"\x00", "event-syntax"},
-		{"half an emoji", `{` + name + `,"prompt":"secret\ud83d","cwd":"c"}`, "event-lone-surrogate"},
+		{
+			"half an emoji", `{` + name + `,"prompt":"secret\ud83d","cwd":"c"}`,
+			"event-lone-surrogate",
+		},
 		{"no object", `["secret"]`, "event-not-object"},
-		{"a repeated member", `{` + name + `,"prompt":"q","prompt":"secret","cwd":"c"}`, "event-repeated-member"},
-		{"a repeated member in another spelling", `{` + name + `,"prompt":"q","Prompt":"secret","cwd":"c"}`, "event-repeated-member"},
-		{"a prompt that is no text", `{` + name + `,"prompt":["secret"],"cwd":"c"}`, "event-member-type"},
-		{"an event that is no text", `{"hook_event_name":1,"prompt":"q","cwd":"c"}`, "event-member-type"},
+		{
+			"a repeated member", `{` + name + `,"prompt":"q","prompt":"secret","cwd":"c"}`,
+			"event-repeated-member",
+		},
+		{
+			"a repeated member in another spelling",
+			`{` + name + `,"prompt":"q","Prompt":"secret","cwd":"c"}`, "event-repeated-member",
+		},
+		{
+			"a prompt that is no text", `{` + name + `,"prompt":["secret"],"cwd":"c"}`,
+			"event-member-type",
+		},
+		{
+			"an event that is no text", `{"hook_event_name":1,"prompt":"q","cwd":"c"}`,
+			"event-member-type",
+		},
 		{"very deep", `{` + name + `,"x":` + strings.Repeat("[", 100000), "event-too-deep"},
 		{"no scope", `{` + name + `,"prompt":"q"}`, "scope"},
 		{"a scope that is no text", `{` + name + `,"prompt":"q","cwd":null}`, "scope"},
-		{"a scope that is hashed", `{` + name + `,"prompt":"q","cwd":"` + strings.Repeat("é", 257) + `"}`, ""},
-		{"one that need not be", `{` + name + `,"prompt":"q","cwd":"` + strings.Repeat("é", 256) + `"}`, ""},
+		{
+			"a scope that is hashed",
+			`{` + name + `,"prompt":"q","cwd":"` + strings.Repeat("é", 257) + `"}`, "",
+		},
+		{
+			"one that need not be",
+			`{` + name + `,"prompt":"q","cwd":"` + strings.Repeat("é", 256) + `"}`, "",
+		},
 		{"a scope that is a number", `{` + name + `,"prompt":"q","cwd":7}`, "event-member-type"},
 		{"a NUL in the folder", `{` + name + `,"prompt":"q","cwd":"a\u0000b"}`, "scope"},
-		{"half an emoji in a member that is not used", `{` + name + `,"prompt":"q","cwd":"c","x":"\ud83d"}`, ""},
+		{
+			"half an emoji in a member that is not used",
+			`{` + name + `,"prompt":"q","cwd":"c","x":"\ud83d"}`, "",
+		},
 		{"no UTF-8 in one", `{` + name + `,"prompt":"q","cwd":"c","x":"` + "\xff" + `"}`, ""},
 		{"a repeated one", `{` + name + `,"prompt":"q","cwd":"c","x":1,"x":2}`, ""},
-		{"a repeated one deeper down", `{` + name + `,"prompt":"q","cwd":"c","x":{"prompt":1,"prompt":2}}`, ""},
-		{"half an emoji in the folder", `{` + name + `,"prompt":"q","cwd":"c\ud83d"}`, "event-lone-surrogate"},
+		{
+			"a repeated one deeper down",
+			`{` + name + `,"prompt":"q","cwd":"c","x":{"prompt":1,"prompt":2}}`, "",
+		},
+		{
+			"half an emoji in the folder", `{` + name + `,"prompt":"q","cwd":"c\ud83d"}`,
+			"event-lone-surrogate",
+		},
 		{"user_prompt", `{` + name + `,"user_prompt":"q","cwd":"c"}`, ""},
 		{"user_prompt beside prompt", `{` + name + `,"user_prompt":7,"prompt":"q","cwd":"c"}`, ""},
-		{"user_prompt and no prompt", `{` + name + `,"user_prompt":"q","prompt":null,"cwd":"c"}`, ""},
-		{"a user_prompt that is no text", `{` + name + `,"user_prompt":7,"cwd":"c"}`, "event-member-type"},
+		{
+			"user_prompt and no prompt",
+			`{` + name + `,"user_prompt":"q","prompt":null,"cwd":"c"}`, "",
+		},
+		{
+			"a user_prompt that is no text", `{` + name + `,"user_prompt":7,"cwd":"c"}`,
+			"event-member-type",
+		},
 		{"strings full of braces", `{` + name + `,"prompt":"}]{[\\\"}","cwd":"c"}`, ""},
-		{"a session", `{"hook_event_name":"SessionStart","source":"compact","cwd":"c"}`, "no-session-query"},
-		{"too large", `{` + name + `,"prompt":"q","cwd":"c","x":"` + strings.Repeat("x", 8<<20) + `"}`, "event-too-large"},
+		{
+			"a session", `{"hook_event_name":"SessionStart","source":"compact","cwd":"c"}`,
+			"no-session-query",
+		},
+		{
+			"too large",
+			`{` + name + `,"prompt":"q","cwd":"c","x":"` + strings.Repeat("x", 8<<20) + `"}`,
+			"event-too-large",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.why, func(t *testing.T) {
@@ -80,7 +138,9 @@ func TestHookEvents(t *testing.T) {
 				requests++
 				respond(t, prepared(t, envelope.JSON{}))(w, r)
 			})
-			status, out, stderr := call(tt.stdin, "hook", "-host", "codex", "-scope", "cwd", "-url", url)
+			status, out, stderr := call(
+				tt.stdin, "hook", "-host", "codex", "-scope", "cwd", "-url", url,
+			)
 			assert.Equal(t, done, status)
 			if tt.reason == "" {
 				assert.NotEmpty(t, injected(t, out))
@@ -158,7 +218,9 @@ func TestEventsOfHosts(t *testing.T) {
 				return
 			}
 			require.Equal(t, "used with -session-query", use)
-			_, out, stderr = call(string(stdin), "hook", "-host", host, "-url", url, "-session-query", "All of it?")
+			_, out, stderr = call(
+				string(stdin), "hook", "-host", host, "-url", url, "-session-query", "All of it?",
+			)
 			assert.Empty(t, stderr)
 			assert.Contains(t, asked, `"query":"All of it?"`)
 			_, event, _ := strings.Cut(string(stdin), `"hook_event_name":"`)

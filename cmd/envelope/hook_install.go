@@ -25,8 +25,8 @@ type setup struct {
 	trust    func(folder, file string) check // nil: the host runs what stands there
 }
 
-// hookSeconds is how long a host may wait for a hook: the hook's own time, and some for the start of
-// a process.
+// hookSeconds is how long a host may wait for a hook: the hook's own time, and some for the start
+// of a process.
 const hookSeconds = 5
 
 // commandHook is what hosts call a hook of type command.
@@ -292,7 +292,10 @@ func replaceFile(path string, data []byte, mode fs.FileMode) error {
 func parseInstall(name string, args []string, s streams) (*hookRun, string, string, error) {
 	var project string
 	h, set, err := parseHook(name, args, s, func(f *flag.FlagSet) {
-		f.StringVar(&project, "project", "", "the settings of the project in this `folder`, not the user's")
+		f.StringVar(
+			&project, "project", "",
+			"the settings of the project in this `folder`, not the user's",
+		)
 	})
 	if err != nil {
 		return nil, "", "", err
@@ -348,7 +351,9 @@ func ownCommand() (string, error) {
 		}
 	}
 	if strings.Contains(filepath.ToSlash(self), "/go-build") {
-		return "", errors.New("go run makes a program that is gone afterwards: install the command first")
+		return "", errors.New(
+			"go run makes a program that is gone afterwards: install the command first",
+		)
 	}
 	return shellWord(self), nil
 }

@@ -126,7 +126,8 @@ func TestInstallBesideOnesOwn(t *testing.T) {
 	home := atHome(t)
 	file := filepath.Join(home, ".codex", "hooks.json")
 	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
-	text := `{"hooks":{"UserPromptSubmit":[{"hooks":[{"type":"command","command":"envelope hook -host codex"}]}]}}`
+	text := `{"hooks":{"UserPromptSubmit":[{"hooks":[{"type":"command","command":"envelope ` +
+		`hook -host codex"}]}]}}`
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	was := tree(t, home)
 	for range 2 {
@@ -161,20 +162,31 @@ func TestInstallFlags(t *testing.T) {
 	places := hostNamed("claude-code").places(s)
 	require.Len(t, places, 3, "with a session's query, its events too")
 	if runtime.GOOS != "windows" {
-		assert.Equal(t, filepath.Join(home, "bin", "envelope")+" hook -host claude-code -max-bytes 9000 -notify=true"+
+		assert.Equal(t, filepath.Join(
+			home, "bin", "envelope",
+		)+" hook -host claude-code -max-bytes 9000 -notify=true"+
 			` -session-query 'What'\''s new?' -timeout 2s -url http://127.0.0.1:9000`, places[0].entry.command)
 	}
 	status, _, stderr = call("", "hook", "install", "-host", "claude-code", "-format", "markdown",
 		"-sections", "experience,memory:3", "-show", "recall_rank,confidence")
 	require.Equal(t, done, status, stderr)
 	assert.Equal(t, 1, strings.Count(read(), "hook -host"))
-	assert.Contains(t, read(), "hook -host claude-code -format markdown -sections experience,memory:3 -show confidence,recall_rank\"")
+	assert.Contains(
+		t, read(),
+		"hook -host claude-code -format markdown -sections experience,memory:3 -show "+
+			"confidence,recall_rank\"",
+	)
 	status, _, stderr = call("", "hook", "uninstall", "-host", "claude-code")
 	require.Equal(t, done, status, stderr)
 	assert.Equal(t, was, tree(t, home))
 
 	for _, flags := range []string{"-max-bytes 9501", "-url ftp://x", "-session-query  -host vim", "-wrapper no-such-file", "-token x"} {
-		status, out, stderr := call("", append([]string{"hook", "install", "-host", "claude-code"}, strings.Fields(flags)...)...)
+		status, out, stderr := call(
+			"",
+			append(
+				[]string{"hook", "install", "-host", "claude-code"}, strings.Fields(flags)...,
+			)...,
+		)
 		assert.Equal(t, failed, status, flags)
 		assert.Empty(t, out)
 		assert.NotEmpty(t, stderr)
@@ -196,7 +208,11 @@ func TestUninstallAfterChanges(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(changed), 0o600))
 	status, _, stderr := call("", "hook", "uninstall", "-host", "gemini")
 	require.Equal(t, done, status, stderr)
-	assert.Equal(t, map[string]string{file: "-rw------- {\n  // mine\n  \"ui\": {\"theme\": \"dark\"}\n}\n"}, tree(t, home))
+	assert.Equal(
+		t,
+		map[string]string{file: "-rw------- {\n  // mine\n  \"ui\": {\"theme\": \"dark\"}\n}\n"},
+		tree(t, home),
+	)
 
 	_, _, stderr = call("", "hook", "install", "-host", "gemini")
 	require.Empty(t, stderr)
@@ -209,10 +225,13 @@ func TestUninstallAfterChanges(t *testing.T) {
 // What is no JSON object, or cannot be written, is left alone, with the reason.
 func TestInstallLeavesAlone(t *testing.T) {
 	for text, want := range map[string]string{
-		"model = \"m\"\n":     "settings.json is not JSON: line 1: syntax error; it is left as it is",
-		"{\n  \"model\": \n}": "settings.json is not JSON: line 3: syntax error; it is left as it is",
-		"{\"hooks\": []}":     "settings.json has hooks that are not an object; it is left as it is",
-		"[1]":                 "settings.json is not a JSON object; it is left as it is",
+		"model = \"m\"\n": "settings.json is not JSON: line 1: syntax error; it is left as " +
+			"it is",
+		"{\n  \"model\": \n}": "settings.json is not JSON: line 3: syntax error; it is left as " +
+			"it is",
+		"{\"hooks\": []}": "settings.json has hooks that are not an object; it is left as " +
+			"it is",
+		"[1]": "settings.json is not a JSON object; it is left as it is",
 	} {
 		home := atHome(t)
 		file := filepath.Join(home, ".claude", "settings.json")
@@ -275,7 +294,10 @@ func TestShellWord(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("sh")
 	}
-	for _, text := range []string{"", "plain", "/a/b-c_d.e:f", "a b", "it's", `"$HOME"`, "`x`", "a\nb", "*", "~", "项目", `\`, "!x", "a;b", "-x"} {
+	for _, text := range []string{
+		"", "plain", "/a/b-c_d.e:f", "a b", "it's", `"$HOME"`, "`x`", "a\nb", "*", "~", "项目", `\`,
+		"!x", "a;b", "-x",
+	} {
 		out, err := exec.Command("sh", "-c", "printf %s "+shellWord(text)).Output()
 		require.NoError(t, err)
 		assert.Equal(t, text, string(out))

@@ -23,7 +23,9 @@ type outcome struct {
 }
 
 func newOutcome(name, reason string) outcome {
-	return outcome{Component: "envelope.hook", Event: "context_prepare", Outcome: name, Reason: reason}
+	return outcome{
+		Component: "envelope.hook", Event: "context_prepare", Outcome: name, Reason: reason,
+	}
 }
 
 // The outcomes.

@@ -61,8 +61,8 @@ func shortened(prompt string) query {
 	return query{prompt[:head] + between + prompt[tail:], true}
 }
 
-// withoutEnvelopes is a prompt without the intact texts in it, whether somebody pasted one or a host
-// repeats what it was given: they would be found again, for their own words.
+// withoutEnvelopes is a prompt without the intact texts in it, whether somebody pasted one or a
+// host repeats what it was given: they would be found again, for their own words.
 func (h *hookRun) withoutEnvelopes(prompt string) string {
 	json := h.options.json()
 	prompt = withoutTexts(prompt, "", orWrapper(json.Wrapper, envelope.PowerContextV1),
@@ -71,7 +71,9 @@ func (h *hookRun) withoutEnvelopes(prompt string) string {
 			return err == nil
 		})
 	markdown := h.options.markdown()
-	return withoutTexts(prompt, markdownTitle, orWrapper(markdown.Wrapper, envelope.PowerContextTextV1),
+	return withoutTexts(prompt, markdownTitle, orWrapper(
+		markdown.Wrapper, envelope.PowerContextTextV1,
+	),
 		func(text string) bool {
 			for markdown.Show = range envelope.Show(1 << len(showLines)) {
 				if markdown.Check(text) == nil {

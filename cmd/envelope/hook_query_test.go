@@ -37,7 +37,8 @@ func ask(t *testing.T, prompt string, flags ...string) (query, stderr string) {
 	return query, stderr
 }
 
-const deliveredLine = `{"component":"envelope.hook","event":"context_prepare","outcome":"delivered",` +
+const deliveredLine = `{"component":"envelope.hook","event":"context_prepare",` +
+	`"outcome":"delivered",` +
 	`"http_status":200,"context_status":"ready","content_bytes":`
 
 // The limit is characters, and of a longer prompt the beginning and the end are asked about.
@@ -49,7 +50,9 @@ func TestQueryOfLongPrompts(t *testing.T) {
 			assert.Empty(t, stderr)
 		}
 		query, stderr := ask(t, "A"+strings.Repeat(letter, 8191)+"Z")
-		assert.Equal(t, "A"+strings.Repeat(letter, 4093)+"\n…\n"+strings.Repeat(letter, 4093)+"Z", query)
+		assert.Equal(
+			t, "A"+strings.Repeat(letter, 4093)+"\n…\n"+strings.Repeat(letter, 4093)+"Z", query,
+		)
 		assert.LessOrEqual(t, utf8.RuneCountInString(query), 8192)
 		assert.True(t, strings.HasPrefix(stderr, deliveredLine), stderr)
 		assert.True(t, strings.HasSuffix(stderr, `,"query":"cut"}`+"\n"), stderr)
@@ -87,7 +90,10 @@ func TestQueryWithoutEnvelopes(t *testing.T) {
 		{"both", markdown + "a" + own, "a"},
 		{"one that is cut stays", "a" + cut + "b", "a" + cut + "b"},
 		{"one behind one that is cut", "a" + cut + own + "b", "a" + cut + "b"},
-		{"one word in it changed", strings.Replace(own, "secret", "sécret\n", 1), strings.Replace(own, "secret", "sécret\n", 1)},
+		{
+			"one word in it changed", strings.Replace(own, "secret", "sécret\n", 1),
+			strings.Replace(own, "secret", "sécret\n", 1),
+		},
 		{"an end alone", "a\n" + end + "b", "a\n" + end + "b"},
 		{"a beginning alone", "a\n" + begin + "\n{}", "a\n" + begin + "\n{}"},
 		{"an end before the beginning", "a\n" + end + own, "a\n" + end},
@@ -114,7 +120,8 @@ func TestQueryIsLinear(t *testing.T) {
 	w := envelope.PowerContextV1
 	opening, end := w.Notice+"\n\n"+w.Begin+"\n", "\n"+w.End
 	for why, unit := range map[string]string{
-		"beginnings": opening, "ends": end, "both": opening + end, "an item": opening + `{"trust"` + end,
+		"beginnings": opening, "ends": end, "both": opening + end, "an item": opening +
+			`{"trust"` + end,
 	} {
 		took := func(n int) time.Duration {
 			prompt := strings.Repeat(unit, n/len(unit))

@@ -101,8 +101,8 @@ func derivedScope(ctx context.Context, folder string) (string, error) {
 }
 
 // gitValue is what git prints, "" when it fails or there is no git. It is asked, rather than its
-// files read, since only git knows all the ways in which a work tree, a submodule, a bare repository
-// or an included file can say where the configuration is.
+// files read, since only git knows all the ways in which a work tree, a submodule, a bare
+// repository or an included file can say where the configuration is.
 func gitValue(ctx context.Context, folder string, args ...string) (string, error) {
 	c := exec.CommandContext(ctx, "git", args...)
 	c.Dir = folder
@@ -175,7 +175,9 @@ func boundTo(file string) string {
 		}
 	}
 	scope := values["scope_id"]
-	if values["schema"] != bindingSchema || scope == "" || strings.TrimFunc(scope, space) != scope ||
+	if values["schema"] != bindingSchema || scope == "" || strings.TrimFunc(
+		scope, space,
+	) != scope ||
 		utf8.RuneCountInString(scope) > mostScope {
 		return ""
 	}
@@ -214,7 +216,9 @@ func splitRemote(remote string) (host, path string, ok bool) {
 		host, path, ok = strings.Cut(remote, ":")
 		// A user may have colons in its password, and then the host begins behind the last @ of
 		// what has no slash.
-		if at := strings.IndexByte(remote, '@'); at > 0 && !strings.ContainsFunc(remote[:at], notInUser) {
+		if at := strings.IndexByte(remote, '@'); at > 0 && !strings.ContainsFunc(
+			remote[:at], notInUser,
+		) {
 			host, path, ok = strings.Cut(remote[at+1:], ":")
 		}
 		host = host[strings.LastIndexByte(host, '@')+1:]

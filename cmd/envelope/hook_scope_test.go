@@ -21,8 +21,8 @@ import (
 	"github.com/untrusted-context/envelope"
 )
 
-// remotes are what people have in remote.origin.url, and what two clones of it share: "" is nothing,
-// so that the path counts.
+// remotes are what people have in remote.origin.url, and what two clones of it share: "" is
+// nothing, so that the path counts.
 var remotes = []struct{ why, remote, want string }{
 	{"https", "https://github.com/acme/widgets.git", "github.com/acme/widgets"},
 	{"no suffix", "https://github.com/acme/widgets", "github.com/acme/widgets"},
@@ -103,10 +103,14 @@ func TestNormalizedRemote(t *testing.T) {
 // plainRemote is the same for what is no odd case, written after the rule and in another way.
 func plainRemote(t *testing.T, remote string) string {
 	host, path := "", ""
-	if m := regexp.MustCompile(`^(?:[^@/\s]+@)?([^:/\s]+):(.+)$`).FindStringSubmatch(remote); m != nil &&
+	if m := regexp.MustCompile(
+		`^(?:[^@/\s]+@)?([^:/\s]+):(.+)$`,
+	).FindStringSubmatch(remote); m != nil &&
 		!strings.Contains(remote, "://") {
 		host, path = m[1], m[2]
-	} else if u, err := url.Parse(remote); err == nil && regexp.MustCompile(`^(https?|ssh|git)$`).MatchString(u.Scheme) {
+	} else if u, err := url.Parse(remote); err == nil && regexp.MustCompile(
+		`^(https?|ssh|git)$`,
+	).MatchString(u.Scheme) {
 		host, path = u.Host, u.Path
 	}
 	path = regexp.MustCompile(`/+`).ReplaceAllString(path, "/")
@@ -205,7 +209,9 @@ func TestScopeOfFolders(t *testing.T) {
 	local := workTree(t, in("local"), "/srv/git/local.git")
 	included := workTree(t, in("included"), "")
 	extra := in("extra.cfg")
-	require.NoError(t, os.WriteFile(extra, []byte("[remote \"origin\"]\n\turl = "+remote+"\n"), 0o644))
+	require.NoError(
+		t, os.WriteFile(extra, []byte("[remote \"origin\"]\n\turl = "+remote+"\n"), 0o644),
+	)
 	git(t, included, "config", "include.path", extra)
 	require.NoError(t, os.Mkdir(in("none"), 0o755))
 	if runtime.GOOS != "windows" {
@@ -238,7 +244,10 @@ func TestScopeOfFolders(t *testing.T) {
 		assert.LessOrEqual(t, len([]rune(want)), 256)
 	}
 	gone := filepath.Join(realPath(t, top), "gone", "away")
-	assert.Equal(t, fmt.Sprintf("local:%x", sha256.Sum256([]byte(gone))), scopeFrom(t, gone), "no such folder")
+	assert.Equal(
+		t, fmt.Sprintf("local:%x", sha256.Sum256([]byte(gone))), scopeFrom(t, gone),
+		"no such folder",
+	)
 
 	for _, tt := range remotes {
 		if strings.TrimFunc(tt.remote, space) == "" {
@@ -267,10 +276,19 @@ func TestScopeOfBinding(t *testing.T) {
 	const remote = "git:example.org/w"
 	for _, tt := range []struct{ why, text, want string }{
 		{"bound", `{` + schema + `,"scope_id":"team:w"}`, "team:w"},
-		{"white space around it, and more in it", " {\"x\":1," + schema + ",\"scope_id\":\"team:w\"}\n", "team:w"},
-		{"256 characters", `{` + schema + `,"scope_id":"` + strings.Repeat("字", 256) + `"}`, strings.Repeat("字", 256)},
+		{
+			"white space around it, and more in it",
+			" {\"x\":1," + schema + ",\"scope_id\":\"team:w\"}\n", "team:w",
+		},
+		{
+			"256 characters", `{` + schema + `,"scope_id":"` + strings.Repeat("字", 256) + `"}`,
+			strings.Repeat("字", 256),
+		},
 		{"257", `{` + schema + `,"scope_id":"` + strings.Repeat("字", 257) + `"}`, remote},
-		{"another schema", `{"schema":"powercontext.codex-workspace.v2","scope_id":"team:w"}`, remote},
+		{
+			"another schema", `{"schema":"powercontext.codex-workspace.v2","scope_id":"team:w"}`,
+			remote,
+		},
 		{"no schema", `{"scope_id":"team:w"}`, remote},
 		{"no scope", `{` + schema + `}`, remote},
 		{"an empty one", `{` + schema + `,"scope_id":""}`, remote},
@@ -281,13 +299,18 @@ func TestScopeOfBinding(t *testing.T) {
 		{"cut short", `{` + schema + `,"scope_id":"team:w"`, remote},
 		{"two of them", `{` + schema + `,"scope_id":"team:w","scope_id":"team:x"}`, remote},
 		{"no UTF-8", `{` + schema + ",\"scope_id\":\"\xff\"}", remote},
-		{"too large", `{` + schema + `,"scope_id":"team:w"}` + strings.Repeat(" ", mostBinding), remote},
+		{
+			"too large",
+			`{` + schema + `,"scope_id":"team:w"}` + strings.Repeat(" ", mostBinding), remote,
+		},
 	} {
 		require.NoError(t, os.WriteFile(file, []byte(tt.text), 0o644))
 		assert.Equal(t, tt.want, scopeFrom(t, folder), tt.why)
 	}
 	require.NoError(t, os.WriteFile(file, []byte(`{`+schema+`,"scope_id":"team:w"}`), 0o644))
-	assert.Equal(t, remote, scopeFrom(t, linked), "a linked work tree has a git directory of its own")
+	assert.Equal(
+		t, remote, scopeFrom(t, linked), "a linked work tree has a git directory of its own",
+	)
 }
 
 // What is configured comes first, and is never longer than a server takes.
@@ -295,7 +318,10 @@ func TestScopeConfigured(t *testing.T) {
 	for _, tt := range []struct{ why, scope, want string }{
 		{"as it is", "project:demo", "project:demo"},
 		{"256 characters", strings.Repeat("é", 256), strings.Repeat("é", 256)},
-		{"257", strings.Repeat("é", 257), fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(strings.Repeat("é", 257))))},
+		{
+			"257", strings.Repeat("é", 257),
+			fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(strings.Repeat("é", 257)))),
+		},
 		{"the folder", "cwd", "/no/such"},
 	} {
 		h := &hookRun{scope: tt.scope}
@@ -325,7 +351,9 @@ func TestScopeInTime(t *testing.T) {
 	assert.Less(t, time.Since(start), gitTimeout)
 
 	t.Setenv("PATH", t.TempDir())
-	assert.Equal(t, independentScope(t, folder, ""), scopeFrom(t, folder), "and no git is no repository")
+	assert.Equal(
+		t, independentScope(t, folder, ""), scopeFrom(t, folder), "and no git is no repository",
+	)
 }
 
 // No outcome holds a scope or a remote.

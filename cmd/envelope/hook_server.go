@@ -87,10 +87,16 @@ func (h *hookRun) post(ctx context.Context, request []byte) (body []byte, status
 	}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{
-		Transport:     transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport: transport,
+		CheckRedirect: func(
+			*http.Request, []*http.Request,
+		) error {
+			return http.ErrUseLastResponse
+		},
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url.String(), bytes.NewReader(request))
+	r, err := http.NewRequestWithContext(
+		ctx, http.MethodPost, h.url.String(), bytes.NewReader(request),
+	)
 	if err != nil {
 		return nil, 0, skipped("url")
 	}

@@ -16,7 +16,8 @@ import (
 type hookEntry struct{ event, command string }
 
 // settings is a host's settings file: JSON, perhaps with comments and trailing commas, as several
-// hosts allow. It is changed by putting text in and taking text out, so that every other byte stays.
+// hosts allow. It is changed by putting text in and taking text out, so that every other byte
+// stays.
 type settings struct {
 	data    []byte // as it stands
 	bare    []byte // the same, with blanks in place of comments
@@ -62,8 +63,8 @@ func parseSettings(data []byte) (*settings, error) {
 	return s, nil
 }
 
-// withoutComments is a copy of data with blanks in place of // and /* */ comments. Line ends stay, and
-// so do all offsets.
+// withoutComments is a copy of data with blanks in place of // and /* */ comments. Line ends
+// stay, and so do all offsets.
 func withoutComments(data []byte) []byte {
 	bare := bytes.Clone(data)
 	for i := 0; i < len(data); i++ {
@@ -122,7 +123,8 @@ func closingQuote(data []byte, i int) int {
 	return i
 }
 
-// member returns where the value of a member of the object at byte at begins, -1 when there is none.
+// member returns where the value of a member of the object at byte at begins, -1 when there is
+// none.
 func (s *settings) member(at int, name string) int {
 	for _, m := range s.scanner.Members(at) {
 		if string(m.Name) == name {

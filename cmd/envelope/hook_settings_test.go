@@ -66,32 +66,40 @@ func TestRunsHook(t *testing.T) {
 
 // settingsCases are what people have before install.
 var settingsCases = map[string]string{
-	"empty":              "",
-	"a line feed":        "\n",
-	"blank":              " \r\n\t",
-	"a mark":             "\ufeff",
-	"an object":          "{}",
-	"one with a line":    "{}\n",
-	"one with a blank":   "{ }",
-	"one over lines":     "{\n}\n",
-	"other settings":     "{\n    \"model\": \"m\",\n    \"env\": {\n        \"A\": \"b\"\n    }\n}\n",
+	"empty":            "",
+	"a line feed":      "\n",
+	"blank":            " \r\n\t",
+	"a mark":           "\ufeff",
+	"an object":        "{}",
+	"one with a line":  "{}\n",
+	"one with a blank": "{ }",
+	"one over lines":   "{\n}\n",
+	"other settings": "{\n    \"model\": \"m\",\n    \"env\": {\n        \"A\": \"b\"\n    " +
+		"}\n}\n",
 	"tabs":               "{\n\t\"model\": \"m\"\n}",
 	"on one line":        `{"model":"m","hooks":{}}`,
 	"with a mark":        "\ufeff{\n  \"model\": \"m\"\n}\n",
 	"CRLF":               "{\r\n  \"model\": \"m\",\r\n  \"hooks\": {\r\n  }\r\n}\r\n",
 	"CRLF without hooks": "{\r\n  \"model\": \"m\"\r\n}\r\n",
 	"comments":           "// mine\n{\n  /* x */ \"model\": \"m\", // y\n}\n// end\n",
-	"commented out": "{\n  // \"hooks\": { \"EVENT\": [ { \"hooks\": [ { \"type\": \"command\", \"command\": \"envelope hook -host HOST\" } ] } ] }\n" +
+	"commented out": "{\n  // \"hooks\": { \"EVENT\": [ { \"hooks\": [ { \"type\": \"command\"," +
+		" \"command\": \"envelope hook -host HOST\" } ] } ] }\n" +
 		"  \"model\": \"m\"\n}\n",
 	"hooks that are commented out": "{\n  \"hooks\": {\n    /* \"EVENT\": [] */\n  }\n}\n",
 	"the event without hooks":      "{\n  \"hooks\": {\n    \"EVENT\": []\n  }\n}\n",
-	"hooks of others": "{\n  \"hooks\": {\n    \"EVENT\": [\n      {\n        \"hooks\": [\n          { \"type\": \"command\", \"command\": \"other hook -host HOST\" }\n        ]\n      }\n    ],\n" +
+	"hooks of others": "{\n  \"hooks\": {\n    \"EVENT\": [\n      {\n        \"hooks\": [\n   " +
+		"       { \"type\": \"command\", \"command\": \"other hook -host HOST\" }\n        ]\n " +
+		"     }\n    ],\n" +
 		"    \"Stop\": [{\"hooks\":[]}]\n  },\n  \"model\": \"m\"\n}\n",
 	"hooks of others with commas behind": "{\"hooks\":{\"EVENT\":[{\"hooks\":[],},],},}",
-	"hooks of others with comments":      "{\"hooks\":{\"EVENT\":[{\"hooks\":[]} // one\n /* two */ ] // three\n} }",
-	"this hook for another host":         "{\"hooks\":{\"EVENT\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"envelope hook -host vim\"}]}]}}",
-	"members in other orders":            "{\"z\":1,\"hooks\":{\"SessionStart\":[],\"EVENT\":[],\"SubagentStart\":[]},\"a\":[1,2]}",
-	"escapes and odd strings":            "{\"\\u0068ooks\":{},\"a\":\"// \\\" {[\",\"项目\":\"\u2028\"}",
+	"hooks of others with comments": "{\"hooks\":{\"EVENT\":[{\"hooks\":[]} // one\n /* " +
+		"two */ ] // three\n} }",
+	"this hook for another host": "{\"hooks\":{\"EVENT\":[{\"hooks\":[{\"type\":\"comma" +
+		"nd\",\"command\":\"envelope hook -host vim\"}]}]}}",
+	"members in other orders": "{\"z\":1,\"hooks\":{\"SessionStart\":[]," +
+		"\"EVENT\":[],\"SubagentStart\":[]},\"a\":[1,2]}",
+	"escapes and odd strings": "{\"\\u0068ooks\":{},\"a\":\"// \\\" {[\"," +
+		"\"项目\":\"\u2028\"}",
 }
 
 // caseFor is the case with the names of a host.
@@ -111,7 +119,10 @@ func TestSettingsEntries(t *testing.T) {
 			data := caseFor(h, text)
 			var entries []hookEntry
 			for _, e := range h.events {
-				entries = append(entries, hookEntry{e.name, "'/o p/envelope' hook -host " + h.name + " -url <&>"})
+				entries = append(
+					entries,
+					hookEntry{e.name, "'/o p/envelope' hook -host " + h.name + " -url <&>"},
+				)
 			}
 			with, err := h.withEntries(data, entries)
 			require.NoError(t, err, "%s: %s", h.name, why)
@@ -126,16 +137,25 @@ func TestSettingsEntries(t *testing.T) {
 				list := s.member(s.member(s.root, "hooks"), e.event)
 				children := s.children(list)
 				last := children[len(children)-1]
-				assert.Contains(t, string(with[last.start:last.end]), "/envelope' hook -host", "the last of its event")
+				assert.Contains(
+					t, string(with[last.start:last.end]), "/envelope' hook -host",
+					"the last of its event",
+				)
 			}
 			if strings.Contains(text, "\r\n") && strings.Contains(text, "{") {
-				assert.Equal(t, strings.Count(string(with), "\n"), strings.Count(string(with), "\r\n"), "one kind of line end")
+				assert.Equal(
+					t, strings.Count(string(with), "\n"), strings.Count(string(with), "\r\n"),
+					"one kind of line end",
+				)
 			}
 
 			// Taken out again, the meaning is that of before, without hooks that are empty.
 			without, err := h.withoutEntries(with)
 			require.NoError(t, err)
-			assert.JSONEq(t, meaning(t, h, data), meaning(t, h, without), "%s: %s: %s", h.name, why, without)
+			assert.JSONEq(
+				t, meaning(t, h, data), meaning(t, h, without), "%s: %s: %s", h.name, why,
+				without,
+			)
 		}
 	}
 }
@@ -146,7 +166,13 @@ func meaning(t *testing.T, h *host, data []byte) string {
 		data = []byte(h.setup.empty)
 	}
 	var top map[string]any
-	require.NoError(t, json.Unmarshal(withoutLastCommas(withoutComments([]byte(strings.TrimPrefix(string(data), "\ufeff")))), &top))
+	require.NoError(
+		t,
+		json.Unmarshal(
+			withoutLastCommas(withoutComments([]byte(strings.TrimPrefix(string(data), "\ufeff")))),
+			&top,
+		),
+	)
 	if hooks, ok := top["hooks"].(map[string]any); ok {
 		for event, list := range hooks {
 			if len(list.([]any)) == 0 {
@@ -179,7 +205,9 @@ func TestSettingsRefused(t *testing.T) {
 		`{"hooks":null}`:                    "has hooks that are not an object",
 		`{"hooks":{"UserPromptSubmit":{}}}`: "has hooks of an event that are not an array",
 	} {
-		_, err := h.withEntries([]byte(text), []hookEntry{{"UserPromptSubmit", "envelope hook -host codex"}})
+		_, err := h.withEntries(
+			[]byte(text), []hookEntry{{"UserPromptSubmit", "envelope hook -host codex"}},
+		)
 		assert.EqualError(t, err, want, "%q", text)
 	}
 }
@@ -189,18 +217,38 @@ func TestSettingsWithoutEntries(t *testing.T) {
 	h := hostNamed("claude-code")
 	const ours = `{"type":"command","command":"envelope hook -host claude-code"}`
 	for text, want := range map[string]string{
-		`{"hooks":{"UserPromptSubmit":[{"hooks":[` + ours + `]}]}}`:                                           `{}`,
-		`{"a":1,"hooks":{"UserPromptSubmit":[{"hooks":[` + ours + `]}]}}`:                                     `{"a":1}`,
-		`{"hooks":{"UserPromptSubmit":[{"matcher":"","hooks":[` + ours + `]}]},"a":1}`:                        `{"a":1}`,
-		`{"hooks":{"UserPromptSubmit":[{"hooks":[{"x":1}, ` + ours + `]}]}}`:                                  `{"hooks":{"UserPromptSubmit":[{"hooks":[{"x":1}]}]}}`,
-		`{"hooks":{"UserPromptSubmit":[{"hooks":[` + ours + `, {"x":1}]}]}}`:                                  `{"hooks":{"UserPromptSubmit":[{"hooks":[ {"x":1}]}]}}`,
-		`{"hooks":{"UserPromptSubmit":[{"hooks":[` + ours + `]},{"hooks":[]}]}}`:                              `{"hooks":{"UserPromptSubmit":[{"hooks":[]}]}}`,
-		`{"hooks":{"UserPromptSubmit":[{"hooks":[` + ours + `],"note":"mine"}]}}`:                             `{"hooks":{"UserPromptSubmit":[{"hooks":[],"note":"mine"}]}}`,
-		`{"hooks":{"Stop":[],"UserPromptSubmit":[{"hooks":[` + ours + `]}]}}`:                                 `{"hooks":{"Stop":[]}}`,
-		`{"hooks":{"UserPromptSubmit":[{"hooks":[` + ours + `,],}],},}`:                                       `{}`,
-		"{\n  // mine\n  \"hooks\": {\"UserPromptSubmit\":[{\"hooks\":[" + ours + "]}]} // x\n}":              "{\n  // mine\n   // x\n}",
-		"{\"a\":1, // mine\n\"hooks\": {\"UserPromptSubmit\":[{\"hooks\":[" + ours + "]}]}}":                  "{\"a\":1 // mine\n}",
-		`{"hooks":{"UserPromptSubmit":[{"hooks":[` + ours + `]}],"SessionStart":[{"hooks":[` + ours + `]}]}}`: `{}`,
+		`{"hooks":{"UserPromptSubmit":[{"hooks"` +
+			`:[` + ours + `]}]}}`: `{}`,
+		`{"a":1,` +
+			`"hooks":{"UserPromptSubmit":[{"hooks"` +
+			`:[` + ours + `]}]}}`: `{"a":1}`,
+		`{"hooks":{"UserPromptSubmit":[{"matcher":"",` +
+			`"hooks":[` + ours + `]}]},"a":1}`: `{"a":1}`,
+		`{"hooks":{"UserPromptSubmit":[{"hooks":[{"x":1}, ` + ours +
+			`]}]}}`: `{"hooks":{"UserPromptSubmit":[{"hooks":[` +
+			`{"x":1}]}]}}`,
+		`{"hooks":{"UserPromptSubmit":[{"hooks":[` + ours +
+			`, {"x":1}]}]}}`: `{"hooks":{"UserPromptSubmit":[{` +
+			`"hooks":[ {"x":1}]}]}}`,
+		`{"hooks":{"UserPromptSubmit":[{"hooks":[` + ours +
+			`]},{"hooks":[]}]}}`: `{"hooks":{"UserPromptSubmit":[{` +
+			`"hooks":[]}]}}`,
+		`{"hooks":{"UserPromptSubmit":[{"hooks":[` + ours +
+			`],"note":"mine"}]}}`: `{"hooks":{"UserPromptSubmit":[{` +
+			`"hooks":[],"note":"mine"}]}}`,
+		`{"hooks":{"Stop":[],` +
+			`"UserPromptSubmit":[{"hooks"` +
+			`:[` + ours + `]}]}}`: `{"hooks":{"Stop":[]}}`,
+		`{"hooks":{"UserPromptSubmit":[{"hooks"` +
+			`:[` + ours + `,],}],},}`: `{}`,
+		"{\n  // mine\n  \"hooks\": " +
+			"{\"UserPromptSubmit\":[{\"hooks\"" +
+			":[" + ours + "]}]} // x\n}": "{\n  // mine\n   // x\n}",
+		"{\"a\":1, // mine\n\"hooks\": " +
+			"{\"UserPromptSubmit\":[{\"hooks\"" +
+			":[" + ours + "]}]}}": "{\"a\":1 // mine\n}",
+		`{"hooks":{"UserPromptSubmit":[{"hooks"` +
+			`:[` + ours + `]}],"SessionStart":[{"hooks":[` + ours + `]}]}}`: `{}`,
 	} {
 		got, err := h.withoutEntries([]byte(text))
 		require.NoError(t, err)

@@ -1,12 +1,12 @@
 // Command prepare-server is a small memory server: SQLite in a file, full-text search, and POST
 // /v1/context/prepare, which renders what it finds for a query into an envelope.
 //
-//	go run ./prepare-server                                    serve, at 127.0.0.1:8000, from memories.db in this folder
-//	go run ./prepare-server load -scope project:demo FILE      load items, one JSON object a line
+//	go run ./prepare-server                                  serve, at 127.0.0.1:8000
+//	go run ./prepare-server load -scope project:demo FILE    load items, one JSON object a line
 //
-// It needs nothing but a folder to keep the file in. Where ENVELOPE_TOKEN is set, a request must carry
-// it as a bearer token. What it renders is for hooks of coding agents, some of which put it between
-// tags: so < > & and the backtick are written as escapes, unless -escape says otherwise.
+// It needs nothing but a folder to keep memories.db in. Where ENVELOPE_TOKEN is set, a request must
+// carry it as a bearer token. What it renders is for hooks of coding agents, some of which put it
+// between tags: so < > & and the backtick are written as escapes, unless -escape says otherwise.
 package main
 
 import (
@@ -44,7 +44,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 func runServe(ctx context.Context, args []string, out io.Writer) error {
 	f := flag.NewFlagSet("prepare-server", flag.ContinueOnError)
 	database := f.String("db", "memories.db", "the database `file`, which is made if need be")
-	address := f.String("addr", "127.0.0.1:8000", "the `address` to listen at; port 0 is a free one")
+	address := f.String(
+		"addr", "127.0.0.1:8000", "the `address` to listen at; port 0 is a free one",
+	)
 	classes := f.String("escape", "markup",
 		"the `classes` that envelopes escape too: controls,invisible,markup,nonascii")
 	wrapperFile := f.String("wrapper", "",
@@ -116,7 +118,8 @@ func readClasses(names string) (classes envelope.Escape, err error) {
 	return classes, nil
 }
 
-// readWrapper reads a file with the members notice, begin and end. No file is PowerContext's wrapper.
+// readWrapper reads a file with the members notice, begin and end. No file is PowerContext's
+// wrapper.
 func readWrapper(file string) (w envelope.Wrapper, err error) {
 	if file == "" {
 		return w, nil
@@ -129,7 +132,9 @@ func readWrapper(file string) (w envelope.Wrapper, err error) {
 	if err != nil {
 		return w, fmt.Errorf("%s: %w", file, err)
 	}
-	for name, text := range map[string]*string{"notice": &w.Notice, "begin": &w.Begin, "end": &w.End} {
+	for name, text := range map[string]*string{
+		"notice": &w.Notice, "begin": &w.Begin, "end": &w.End,
+	} {
 		if members[name] == nil || len(members) != 3 || readString(members[name], text) != nil {
 			return w, fmt.Errorf("%s: its members are the strings notice, begin and end", file)
 		}
@@ -141,7 +146,9 @@ func readWrapper(file string) (w envelope.Wrapper, err error) {
 func runLoad(ctx context.Context, args []string, out io.Writer) error {
 	f := flag.NewFlagSet("load", flag.ContinueOnError)
 	database := f.String("db", "memories.db", "the database `file`, which is made if need be")
-	scope := f.String("scope", "", "the `scope` that the items belong to, such as a project or its folder")
+	scope := f.String(
+		"scope", "", "the `scope` that the items belong to, such as a project or its folder",
+	)
 	if err := f.Parse(args); err != nil {
 		return err
 	}

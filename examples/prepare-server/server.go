@@ -51,7 +51,8 @@ func respond(w http.ResponseWriter, status int, body []byte) {
 	_, _ = w.Write(body) // the client has gone, or has it
 }
 
-// refusal is a request that is not served. It names the member at fault and does not hold what it said.
+// refusal is a request that is not served. It names the member at fault and does not hold what it
+// said.
 type refusal struct {
 	status       int
 	what, member string
@@ -76,8 +77,12 @@ func (s *server) prepare(w http.ResponseWriter, r *http.Request) ([]byte, error)
 		return nil, &refusal{http.StatusUnauthorized, "not authorized", ""}
 	}
 	// A page in a browser can send any other type here without asking.
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return nil, &refusal{http.StatusUnsupportedMediaType, "the content type is application/json", ""}
+	if kind, _, err := mime.ParseMediaType(
+		r.Header.Get("Content-Type"),
+	); err != nil || kind != "application/json" {
+		return nil, &refusal{
+			http.StatusUnsupportedMediaType, "the content type is application/json", "",
+		}
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostRequest))
 	var tooLarge *http.MaxBytesError
@@ -137,11 +142,15 @@ func readRequest(body []byte) (request, error) {
 				return q, wrong(name)
 			}
 		case "query":
-			if readString(value, &q.query) != nil || utf8.RuneCountInString(q.query) > 8192 || strings.TrimSpace(q.query) == "" {
+			if readString(
+				value, &q.query,
+			) != nil || utf8.RuneCountInString(q.query) > 8192 || strings.TrimSpace(q.query) == "" {
 				return q, wrong(name)
 			}
 		case "max_bytes":
-			if q.maxBytes, err = strconv.Atoi(string(value)); err != nil || q.maxBytes < 512 || q.maxBytes > 32768 {
+			if q.maxBytes, err = strconv.Atoi(
+				string(value),
+			); err != nil || q.maxBytes < 512 || q.maxBytes > 32768 {
 				return q, wrong(name)
 			}
 		case "assembly":
@@ -162,8 +171,9 @@ func readRequest(body []byte) (request, error) {
 
 var errAssembly = errors.New("not an assembly")
 
-// readAssembly reads {"format":"markdown","sections":[{"family":…,"title":…,"limit":…}],"show":[…]}, of
-// which only the first member has to be there.
+// readAssembly reads
+// {"format":"markdown","sections":[{"family":…,"title":…,"limit":…}],"show":[…]}, of which only
+// the first member has to be there.
 func readAssembly(value []byte) (*envelope.Markdown, error) {
 	members, err := readObject(value)
 	if err != nil {
@@ -244,7 +254,8 @@ func readShow(value []byte) (show envelope.Show, err error) {
 
 var errObject = errors.New("not one JSON object")
 
-// readObject reads data as one object and nothing else. Decoding into a struct would take names in other cases for the same.
+// readObject reads data as one object and nothing else. Decoding into a struct would take names
+// in other cases for the same.
 func readObject(data []byte) (map[string]json.RawMessage, error) {
 	if !utf8.Valid(data) {
 		return nil, errObject
@@ -275,8 +286,8 @@ func readObject(data []byte) (map[string]json.RawMessage, error) {
 	return members, nil
 }
 
-// readString reads a string. Of anything else json.Unmarshal may leave s as it is, and of half a surrogate pair it makes U+FFFD: neither
-// is what was said.
+// readString reads a string. Of anything else json.Unmarshal may leave s as it is, and of half a
+// surrogate pair it makes U+FFFD: neither is what was said.
 func readString(value []byte, s *string) error {
 	if value[0] != '"' {
 		return errors.New("not a string")
@@ -285,7 +296,9 @@ func readString(value []byte, s *string) error {
 		return err
 	}
 	spelt := strings.ToLower(strings.ReplaceAll(string(value), `\\`, ""))
-	if strings.Count(*s, "\ufffd") != strings.Count(spelt, "\ufffd")+strings.Count(spelt, `\ufffd`) {
+	if strings.Count(*s, "\ufffd") != strings.Count(
+		spelt, "\ufffd",
+	)+strings.Count(spelt, `\ufffd`) {
 		return errors.New("an escape is half of a surrogate pair")
 	}
 	return nil
