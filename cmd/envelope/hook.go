@@ -97,6 +97,7 @@ type hookRun struct {
 	timeout      time.Duration
 	sessionQuery string // "" is not to ask for events without a prompt
 	notify       bool
+	fresh        bool   // leave out what the session was given already
 	fault        string // a reason to ask nobody, "" for none
 }
 
@@ -132,6 +133,7 @@ func parseHook(
 		"the `time` that the event and the server may take together")
 	f.StringVar(&h.sessionQuery, "session-query", "",
 		"ask with this `text` when a session or a subagent starts, which has no prompt")
+	f.BoolVar(&h.fresh, "fresh", false, "leave out the items that the session was given already")
 	f.BoolVar(&h.notify, "notify", false,
 		"have the host tell its user how much it was given: "+
 			hostNamesWith(func(h *host) bool { return h.notices }))
@@ -185,6 +187,10 @@ func (h *hookRun) validate() error {
 		return errors.New(
 			"-session-query: " + h.host.name + " injects nothing when a session starts",
 		)
+	case h.fresh && h.options.format != jsonFormat:
+		return errors.New("-fresh is for -format json")
+	case h.fresh && !h.host.startsSessions():
+		return errors.New("-fresh: " + h.host.name + " does not say when a session forgets")
 	case h.notify && !h.host.notices:
 		return errors.New("-notify: " + h.host.name + " has no message for its user")
 	}
@@ -200,9 +206,8 @@ func (h *hookRun) validate() error {
 		h.fault = "wrapper"
 		return nil
 	}
-	_, _, err := h.options.markdown().Append(
-		nil, nil, envelope.Budget{},
-	) // two sections of one kind
+	// Two sections of one kind are the renderer's to refuse.
+	_, _, err := h.options.markdown().Append(nil, nil, envelope.Budget{})
 	return err
 }
 
@@ -221,8 +226,9 @@ func legalText(text string) bool {
 type injection struct {
 	event string // as the host spells it
 	text  string
-	items int    // -1 when they are not counted
-	given func() // to be called once the host has it; nil for nothing to do
+	json  envelope.JSON // that opens it; the zero value for Markdown
+	items int           // -1 when they are not counted
+	given func()        // to be called once the host has it; nil for nothing to do
 }
 
 // injection returns what the host is given, or why it is nothing.
@@ -239,6 +245,12 @@ func (h *hookRun) injection(ctx context.Context, in io.Reader) (*injection, outc
 	if reason != "" {
 		return nil, skipped(reason)
 	}
+	var g *given                                // nil: there is nothing to leave out
+	if h.fresh && event.kind != subagentEvent { // a subagent begins with nothing
+		if g = openGiven(e); g != nil && event.kind == sessionEvent {
+			g.begin(e)
+		}
+	}
 	q, reason := h.query(e, event)
 	if reason != "" {
 		return nil, skipped(reason)
@@ -246,6 +258,9 @@ func (h *hookRun) injection(ctx context.Context, in io.Reader) (*injection, outc
 	a, o := h.ask(ctx, e, q.text)
 	if a != nil {
 		a.event = event.name
+		if g != nil && !g.fresh(a) {
+			a, o.Outcome = nil, unchanged().Outcome
+		}
 	}
 	if q.cut {
 		o.Query = "cut"

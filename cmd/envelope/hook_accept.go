@@ -27,7 +27,7 @@ func (h *hookRun) accept(body []byte) (*injection, outcome) {
 		err = h.options.markdown().Check(p.Content)
 	} else {
 		var items []envelope.Delivered
-		_, items, err = openAny(h.options.json(), p.Content)
+		a.json, items, err = openAny(h.options.json(), p.Content)
 		a.items = len(items)
 	}
 	if err != nil {

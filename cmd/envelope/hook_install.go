@@ -325,7 +325,8 @@ func parseInstall(name string, args []string, s streams) (*hookRun, string, stri
 // it does something for.
 func (h *hookRun) entries(command string) (all []hookEntry) {
 	for _, e := range h.host.events {
-		if e.kind == promptEvent || h.sessionQuery != "" {
+		// A session's start is also when what it was given is forgotten.
+		if e.kind == promptEvent || h.sessionQuery != "" || h.fresh && e.kind == sessionEvent {
 			all = append(all, hookEntry{e.name, command})
 		}
 	}

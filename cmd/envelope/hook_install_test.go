@@ -176,6 +176,10 @@ func TestInstallFlags(t *testing.T) {
 		"hook -host claude-code -format markdown -sections experience,memory:3 -show "+
 			"confidence,recall_rank\"",
 	)
+	status, _, stderr = call("", "hook", "install", "-host", "claude-code", "-fresh")
+	require.Equal(t, done, status, stderr)
+	assert.Contains(t, read(), `"SessionStart"`, "which is when it forgets")
+	assert.NotContains(t, read(), `"SubagentStart"`)
 	status, _, stderr = call("", "hook", "uninstall", "-host", "claude-code")
 	require.Equal(t, done, status, stderr)
 	assert.Equal(t, was, tree(t, home))

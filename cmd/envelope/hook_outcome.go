@@ -30,6 +30,7 @@ func newOutcome(name, reason string) outcome {
 
 // The outcomes.
 func delivered() outcome                    { return newOutcome("delivered", "") }
+func unchanged() outcome                    { return newOutcome("unchanged", "") }
 func empty() outcome                        { return newOutcome("empty", "") }
 func skipped(reason string) outcome         { return newOutcome("skipped", reason) }
 func unavailable(reason string) outcome     { return newOutcome("server_unavailable", reason) }

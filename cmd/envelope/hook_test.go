@@ -556,7 +556,7 @@ func TestHookUsage(t *testing.T) {
 		"-host codex -url ftp://secret", "-host codex -url http://secret@127.0.0.1", "-host codex -url http://", "-host codex -scope \xff",
 		"-host gemini -max-bytes 30001", "-host copilot -notify", "-host copilot " +
 			"-session-query secret",
-		"-host gemini -session-query secret", "-token secret",
+		"-host gemini -session-query secret", "-host gemini -fresh", "-host codex -fresh -format markdown", "-token secret",
 	} {
 		status, out, stderr := call(
 			claudeEvent, append([]string{"hook"}, strings.Fields(args)...)...,
@@ -620,6 +620,17 @@ func build(t testing.TB) string {
 	out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	return binary
+}
+
+// hookProcess runs a built hook for an event and returns what it writes.
+func hookProcess(t *testing.T, binary, event string, flags ...string) (output, report string) {
+	c := exec.Command(binary, append([]string{"hook", "-host", "claude-code"}, flags...)...)
+	c.Stdin = strings.NewReader(event)
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
+	out, err := c.Output()
+	assert.NoError(t, err)
+	return string(out), stderr.String()
 }
 
 func TestHookProcess(t *testing.T) {
