@@ -137,8 +137,8 @@ func (g *given) of(d envelope.Delivered) [hashBytes]byte {
 	return [hashBytes]byte(g.hash("item", d.Kind, string(raw), d.Content))
 }
 
-// read reads the file, one hash a line. Lines that are none are left out: a hook may have been ended
-// in the middle of one.
+// read reads the file, one hash a line. Lines that are none are left out: a hook may have been
+// ended in the middle of one.
 func (g *given) read() {
 	g.hashes = map[[hashBytes]byte]bool{}
 	info, err := os.Stat(g.path)
