@@ -31,9 +31,8 @@ const (
 	subagentEvent
 )
 
-// Claude Code cuts at 10,000 UTF-16 units and Codex at 10,000 bytes, of which neither are more
-// than there are bytes of UTF-8. What Copilot CLI does with more was not measured. Gemini CLI
-// took 30,000 characters whole.
+// Claude Code cuts at 10,000 UTF-16 units and Codex at 10,000 bytes, of which neither are more than
+// there are bytes of UTF-8. Gemini CLI and Copilot CLI take 35,000 characters whole.
 var hosts = []host{
 	{
 		name: "claude-code",
@@ -78,7 +77,7 @@ var hosts = []host{
 	{
 		name:        "copilot",
 		events:      []hostEvent{{"UserPromptSubmit", promptEvent}},
-		mostContext: 9500,
+		mostContext: 30000,
 		top:         true,
 		setup: setup{
 			variable: "COPILOT_HOME", home: ".copilot", project: ".github", file: "hooks/envelo" +

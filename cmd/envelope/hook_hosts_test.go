@@ -80,9 +80,9 @@ func TestNotice(t *testing.T) {
 // The usage names each host and its bound.
 func TestHostUsage(t *testing.T) {
 	assert.Equal(t, "claude-code, codex, gemini or copilot", hostNames())
-	assert.Equal(t, "9500 (gemini: 30000)", hostLimits())
+	assert.Equal(t, "9500 (gemini, copilot: 30000)", hostLimits())
 	_, help, _ := call("", "hook", "-h")
 	assert.NotContains(t, help, "[FILE]")
 	assert.Contains(t, help, "usage: envelope hook -host HOST [flags]\n")
-	require.Contains(t, help, "512 to 9500 (gemini: 30000)")
+	require.Contains(t, help, "512 to 9500 (gemini, copilot: 30000)")
 }
