@@ -121,6 +121,10 @@ func parseHook(
 	h.options.format = jsonFormat
 	f.Var(&h.options.format, "format", "the `rendering` to ask for: json, markdown")
 	h.options.registerWrapper(f)
+	f.BoolVar(&h.options.line.omitted, "omitted", false,
+		"json: the server says in the line how many items it left out")
+	f.BoolVar(&h.options.line.checksum, "checksum", false,
+		"json: the server ends the line with a checksum of it")
 	f.Var(&h.options.sections, "sections",
 		"markdown: the `kinds` to ask for, each with a limit if it has one: memory:6,experience:2")
 	f.Var(&h.options.show, "show", "markdown: more `lines` for each item: confidence,recall_rank")

@@ -339,3 +339,26 @@ func TestHookWrapper(t *testing.T) {
 		"the file has gone: no prompt is refused for it",
 	)
 }
+
+// Texts with more in their line are accepted where they are expected, and only there.
+func TestHookLine(t *testing.T) {
+	unset(t)
+	for flags, j := range map[string]envelope.JSON{
+		"-omitted":           {Omitted: true},
+		"-checksum":          {Checksum: true},
+		"-omitted -checksum": {Omitted: true, Checksum: true},
+	} {
+		text := prepared(t, j).Content
+		assert.Contains(t, refusal(t, text), `"reason":"not-intact"`, flags)
+		assert.Contains(t, refusal(t, prepared(t, envelope.JSON{}).Content, strings.Fields(flags)...),
+			`"reason":"not-intact"`, flags)
+		server := serve(t, respond(t, envelope.Prepared{Content: text}))
+		args := []string{"hook", "-host", "codex", "-scope", "s", "-url", server}
+		_, out, stderr := call(codexEvent, append(args, strings.Fields(flags)...)...)
+		assert.Empty(t, stderr)
+		assert.Equal(t, text, injected(t, out), flags)
+	}
+	text := prepared(t, envelope.JSON{Checksum: true}).Content
+	changed := strings.Replace(text, "secret", "sacred", 1)
+	assert.Contains(t, refusal(t, changed, "-checksum"), `"reason":"not-intact"`)
+}
