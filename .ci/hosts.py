@@ -553,11 +553,10 @@ def check(host, server, raw, silent):
             "same bytes" if "same bytes" in "".join(arrived(sent, want)) else "CHANGED"),
             "the user sees it: " + ("yes" if "memories," in out + host.err else "no"))
 
-    if host.name in ("claude-code", "codex"):
-        install(host, server.url, "-session-query", PROMPT)
-        code, out, sent = host.run(*bypass(host))
-        say(host, "with -session-query", status(code, out),
-            "contexts with the first prompt: %d" % host.contexts)
+    install(host, server.url, "-session-query", PROMPT)
+    code, out, sent = host.run(*bypass(host))
+    say(host, "with -session-query", status(code, out),
+        "contexts with the first prompt: %d" % host.contexts)
 
     install(host, "http://127.0.0.1:1")
     code, out, sent = host.run(*bypass(host))

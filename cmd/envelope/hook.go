@@ -187,13 +187,9 @@ func (h *hookRun) validate() error {
 		return errors.New("-scope is blank or not UTF-8")
 	case h.sessionQuery != "" && !legalText(h.sessionQuery):
 		return errors.New("-session-query is blank or not UTF-8")
-	case h.sessionQuery != "" && !h.host.startsSessions():
-		return errors.New(
-			"-session-query: " + h.host.name + " injects nothing when a session starts",
-		)
 	case h.fresh && h.options.format != jsonFormat:
 		return errors.New("-fresh is for -format json")
-	case h.fresh && !h.host.startsSessions():
+	case h.fresh && !h.host.forgets:
 		return errors.New("-fresh: " + h.host.name + " does not say when a session forgets")
 	case h.notify && !h.host.notices:
 		return errors.New("-notify: " + h.host.name + " has no message for its user")

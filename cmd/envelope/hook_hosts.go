@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -14,6 +13,7 @@ type host struct {
 	mostContext int         // bytes
 	top         bool        // it takes additionalContext at the top only
 	notices     bool        // it shows a systemMessage to its user
+	forgets     bool        // it says when it has compacted a session: with a new SessionStart
 	setup       setup
 }
 
@@ -43,6 +43,7 @@ var hosts = []host{
 		},
 		mostContext: 9500,
 		notices:     true,
+		forgets:     true,
 		setup: setup{
 			variable: "CLAUDE_CONFIG_D" +
 				"IR", home: ".claude", project: ".claude", file: "settings.json",
@@ -57,6 +58,7 @@ var hosts = []host{
 		},
 		mostContext: 9500,
 		notices:     true,
+		forgets:     true,
 		setup: setup{
 			variable: "CODEX_HOME", home: ".codex", project: ".codex", file: "hooks.json",
 			empty: "{}\n", commands: []string{"command"}, group: groupOf(hookSeconds),
@@ -65,7 +67,7 @@ var hosts = []host{
 	},
 	{
 		name:        "gemini",
-		events:      []hostEvent{{"BeforeAgent", promptEvent}},
+		events:      []hostEvent{{"BeforeAgent", promptEvent}, {"SessionStart", sessionEvent}},
 		mostContext: 30000,
 		notices:     true,
 		// Its time-outs are milliseconds.
@@ -76,7 +78,7 @@ var hosts = []host{
 	},
 	{
 		name:        "copilot",
-		events:      []hostEvent{{"UserPromptSubmit", promptEvent}},
+		events:      []hostEvent{{"UserPromptSubmit", promptEvent}, {"SessionStart", sessionEvent}},
 		mostContext: 30000,
 		top:         true,
 		setup: setup{
@@ -126,10 +128,6 @@ func hostLimits() string {
 		return fmt.Sprint(most)
 	}
 	return fmt.Sprintf("%d (%s: %d)", least, strings.Join(names[most], ", "), most)
-}
-
-func (h *host) startsSessions() bool {
-	return slices.ContainsFunc(h.events, func(e hostEvent) bool { return e.kind != promptEvent })
 }
 
 // hookSpecific is the output of an event.

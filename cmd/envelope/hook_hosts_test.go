@@ -43,7 +43,9 @@ func TestHostOutputs(t *testing.T) {
 			"gemini", "BeforeAgent", "-notify -max-bytes 30000",
 			specific("BeforeAgent") + `,"systemMessage":"1 memory, 0.6 KB"}`,
 		},
+		{"gemini", "SessionStart", "-session-query q", specific("SessionStart") + "}"},
 		{"copilot", "UserPromptSubmit", "", `{"additionalContext":` + text + `}`},
+		{"copilot", "SessionStart", "-session-query q", `{"additionalContext":` + text + `}`},
 	}
 	for _, tt := range tests {
 		args := append(
@@ -57,7 +59,7 @@ func TestHostOutputs(t *testing.T) {
 	}
 	for host, event := range map[string]string{
 		"codex": "SubagentStart", "gemini": "UserPromptSubm" +
-			"it", "copilot": "SessionStart", "claude-code": "BeforeAgent",
+			"it", "copilot": "SubagentStart", "claude-code": "BeforeAgent",
 	} {
 		args := []string{"hook", "-host", host, "-scope", "s", "-url", server}
 		_, out, stderr := call(`{"hook_event_name":"`+event+`","prompt":"q"}`, args...)

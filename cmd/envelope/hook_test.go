@@ -554,10 +554,8 @@ func TestHookUsage(t *testing.T) {
 		"-host codex -max-bytes -1", "-host codex -timeout 0s", "-host codex -timeout -1s",
 		"-host codex -timeout soon", "-host codex -url 127.0.0.1:8000",
 		"-host codex -url ftp://secret", "-host codex -url http://secret@127.0.0.1", "-host codex -url http://", "-host codex -scope \xff",
-		"-host gemini -max-bytes 30001", "-host copilot -notify", "-host copilot " +
-			"-session-query secret",
-		"-host gemini -session-query secret", "-host gemini -fresh",
-		"-host codex -fresh -format markdown", "-token secret",
+		"-host gemini -max-bytes 30001", "-host copilot -notify", "-host gemini -fresh",
+		"-host copilot -fresh", "-host codex -fresh -format markdown", "-token secret",
 	} {
 		status, out, stderr := call(
 			claudeEvent, append([]string{"hook"}, strings.Fields(args)...)...,
