@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -223,17 +225,17 @@ func TestOpenRoundTrip(t *testing.T) {
 	assert.Equal(t, p.Content, q.Content)
 }
 
+// renderer has the options of the line that the bits say.
+func renderer(options uint8) envelope.JSON {
+	return envelope.JSON{
+		Escape: envelope.Escape(options & 15),
+		Bare:   options&16 != 0, Omitted: options&32 != 0, Checksum: options&64 != 0,
+	}
+}
+
 // FuzzOpen changes texts: what Open accepts, rendering what it returned gives back to the byte.
 func FuzzOpen(f *testing.F) {
 	rng := rand.New(rand.NewPCG(2, 2))
-	renderer := func(options uint8) envelope.JSON {
-		return envelope.JSON{
-			Escape:   envelope.Escape(options & 15),
-			Bare:     options&16 != 0,
-			Omitted:  options&32 != 0,
-			Checksum: options&64 != 0,
-		}
-	}
 	for len := 0; len < 80; {
 		_, items, b := randomCase(rng)
 		options := uint8(rng.IntN(128))
@@ -298,6 +300,130 @@ func withChecksum(text string) string {
 		line = line[i+1:]
 	}
 	return text[:digits] + fmt.Sprintf("%08x", twinCRC32C(line)) + text[digits+8:]
+}
+
+// FuzzFilter keeps some of the items of a text: the result opens, its items are the kept ones, each
+// in its own bytes, and with all of them kept it is the text.
+func FuzzFilter(f *testing.F) {
+	rng := rand.New(rand.NewPCG(3, 3))
+	for n := 0; n < 80; {
+		_, items, b := randomCase(rng)
+		options := uint8(rng.IntN(128))
+		text, _, err := renderer(options).Append(nil, items, b)
+		if err == nil && text != nil {
+			f.Add(string(text), options, rng.Uint64())
+			n++
+		}
+	}
+	f.Fuzz(func(t *testing.T, text string, options uint8, mask uint64) {
+		j := renderer(options)
+		opened, err := j.Open(text)
+		called := 0
+		whole, filterErr := j.Filter(text, func(int, envelope.Delivered) bool {
+			called++
+			return true
+		})
+		require.Equal(t, err, filterErr)
+		require.Equal(t, len(opened), called)
+		if err != nil || len(opened) == 0 {
+			require.Empty(t, whole)
+			return
+		}
+		require.Equal(t, text, whole, "all of them")
+		var kept []envelope.Delivered
+		part, err := j.Filter(text, func(i int, d envelope.Delivered) bool {
+			require.Equal(t, opened[i], d)
+			keep := mask>>(i%64)&1 == 1
+			if keep {
+				kept = append(kept, d)
+			}
+			return keep
+		})
+		require.NoError(t, err)
+		if len(kept) == 0 {
+			require.Empty(t, part, "none of them")
+			return
+		}
+		again, err := j.Open(part)
+		require.NoError(t, err, "%q", part)
+		require.Equal(t, kept, again)
+		requireBounded(t, j, part)
+		for _, one := range rawItems(t, part) {
+			require.Contains(t, rawItems(t, text), one, "its bytes are unchanged")
+		}
+		if was, is := decodeLine(t, text).Omitted, decodeLine(t, part).Omitted; j.Omitted {
+			require.Equal(t, min(*was+len(opened)-len(kept), math.MaxInt32), *is)
+		}
+	})
+}
+
+// rawItems are the items of a text as they stand there.
+func rawItems(t *testing.T, text string) (items []string) {
+	_, line, _ := strings.Cut("\n"+text, "\n"+`{"trust":`)
+	line, _, _ = strings.Cut(line, "\n")
+	var decoded struct{ Items []json.RawMessage }
+	require.NoError(t, json.Unmarshal([]byte(`{"trust":`+line), &decoded))
+	for _, item := range decoded.Items {
+		items = append(items, string(item))
+	}
+	return items
+}
+
+func TestFilter(t *testing.T) {
+	items := []envelope.Item{
+		memory("e1", "one"), memory("e2", strings.Repeat("two", 1000)), memory("e3", "three"),
+		memory("e4", strings.Repeat("four", 100)),
+	}
+	j := envelope.JSON{}
+	p, err := j.Render(items, envelope.Budget{MaxBytes: 3200})
+	require.NoError(t, err)
+	require.Equal(
+		t, []string{"included", "truncated", "included", "truncated"}, outcomesOf(p.Report),
+	)
+	for why, tt := range map[string]struct{ keep, truncated string }{
+		"all":                    {"0123", "0101"},
+		"the first":              {"0", "0"},
+		"one that was cut":       {"1", "1"},
+		"the last":               {"3", "1"},
+		"both that were cut":     {"13", "11"},
+		"a cut one before whole": {"12", "10"},
+		"the outer ones":         {"03", "01"},
+	} {
+		part, err := j.Filter(p.Content, func(i int, _ envelope.Delivered) bool {
+			return strings.Contains(tt.keep, strconv.Itoa(i))
+		})
+		require.NoError(t, err, why)
+		opened, err := j.Open(part)
+		require.NoError(t, err, why)
+		require.Len(t, opened, len(tt.keep), why)
+		whole, err := j.Open(p.Content)
+		require.NoError(t, err)
+		for n, d := range opened {
+			assert.Equal(t, whole[tt.keep[n]-'0'], d, why)
+			assert.Equal(t, tt.truncated[n] == '1', d.Truncated, why)
+		}
+	}
+	none, err := j.Filter(p.Content, func(int, envelope.Delivered) bool { return false })
+	require.NoError(t, err)
+	assert.Empty(t, none)
+
+	counting := envelope.JSON{Bare: true, Omitted: true, Checksum: true}
+	line, _, err := counting.Append(nil, items, envelope.Budget{MaxItems: 3})
+	require.NoError(t, err)
+	part, err := counting.Filter(string(line), func(i int, _ envelope.Delivered) bool { return i == 0 })
+	require.NoError(t, err)
+	assert.Contains(t, part, `"items":[{`)
+	assert.Contains(t, part, `],"omitted":3,"crc32c":"`, "one that was, and two more")
+	_, err = counting.Open(part)
+	assert.NoError(t, err)
+
+	_, err = j.Filter(p.Content+"\n", func(int, envelope.Delivered) bool {
+		t.Error("called for a text that is not intact")
+		return true
+	})
+	assert.ErrorIs(t, err, envelope.ErrFrame)
+	_, err = envelope.JSON{Trust: "\xff"}.Filter(p.Content, nil)
+	assert.ErrorIs(t, err, envelope.ErrOption)
 }
 
 func TestDecodeCitation(t *testing.T) {
