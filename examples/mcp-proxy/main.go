@@ -16,7 +16,7 @@
 //   - All text blocks and embedded text resources of a result are items of one envelope, in the
 //     place of the first. Each cites server, tool and call, and its place or URI.
 //   - structuredContent is left out, and outputSchema with it, since a host may show it to the model
-//     beside the envelope. Where a result has no text it is the text.
+//     beside the envelope. Where a result has nothing else it is the text.
 //   - The message of an error that answers a tool call is an envelope too.
 //   - The server's instructions begin with those for reading an envelope.
 //   - An answer to no request that is open is left out, and so is a line that is no message.

@@ -141,9 +141,11 @@ func command(t testing.TB, role string, direct bool, flags ...string) *exec.Cmd 
 	return cmd
 }
 
-func connect(t testing.TB, cmd *exec.Cmd, o *mcp.ClientOptions) *mcp.ClientSession {
+func connect(t testing.TB, cmd *exec.Cmd, o *mcp.ClientOptions, roots ...string) *mcp.ClientSession {
 	client := mcp.NewClient(&mcp.Implementation{Name: "host", Version: "v1.0.0"}, o)
-	client.AddRoots(&mcp.Root{URI: "file:///root", Name: "root"})
+	for _, root := range roots {
+		client.AddRoots(&mcp.Root{URI: "file://" + root, Name: "root"})
+	}
 	session, err := client.Connect(context.Background(), &mcp.CommandTransport{Command: cmd}, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { session.Close() })
