@@ -16,10 +16,12 @@ import (
 
 // The result arrives at the provider byte for byte, and still opens.
 func TestAsk(t *testing.T) {
-	const choice = `{"id":"c","object":"chat.completion","model":"m","choices":[{"index":0,"message":`
+	const choice = `{"id":"c","object":"chat.completion","model":"m",` +
+		`"choices":[{"index":0,"message":`
 	answers := []string{
-		choice + `{"role":"assistant","content":"","tool_calls":[{"id":"call_7","type":"function",` +
-			`"function":{"name":"search","arguments":"{\"query\":\"branch\"}"}}]},` +
+		choice + `{"role":"assistant","content":"","tool_calls":[{"id":"call_7",` +
+			`"type":"function","function":{"name":"search",` +
+			`"arguments":"{\"query\":\"branch\"}"}}]},` +
 			`"finish_reason":"tool_calls"}]}`,
 		choice + `{"role":"assistant","content":"On Thursdays."},"finish_reason":"stop"}]}`,
 	}
@@ -33,7 +35,8 @@ func TestAsk(t *testing.T) {
 	}))
 	defer server.Close()
 	plugin := &openai.OpenAI{
-		APIKey: "none", Opts: []option.RequestOption{option.WithBaseURL(server.URL), option.WithMaxRetries(0)},
+		APIKey: "none",
+		Opts:   []option.RequestOption{option.WithBaseURL(server.URL), option.WithMaxRetries(0)},
 	}
 	answer, err := ask(t.Context(), plugin, "When is the branch cut?")
 	require.NoError(t, err)

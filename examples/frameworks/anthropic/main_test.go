@@ -14,10 +14,11 @@ import (
 	"github.com/untrusted-context/envelope/examples/frameworks/internal/toolresult"
 )
 
-// The result arrives at the provider byte for byte, still opens, and is told of in the system's words.
+// The result arrives at the provider byte for byte, still opens, and is told of in the system's
+// words.
 func TestAsk(t *testing.T) {
-	const message = `{"id":"m","type":"message","role":"assistant","model":"m","stop_reason":"end_turn",` +
-		`"usage":{"input_tokens":1,"output_tokens":1},"content":[`
+	const message = `{"id":"m","type":"message","role":"assistant","model":"m",` +
+		`"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1},"content":[`
 	url, requests := stub.Server(t,
 		message+`{"type":"tool_use","id":"call_7","name":"search","input":{"query":"branch"}}]}`,
 		message+`{"type":"text","text":"On Thursdays."}]}`)

@@ -19,7 +19,8 @@ import (
 
 // What is recalled and what the tool finds arrive at the provider byte for byte, and still open.
 func TestAsk(t *testing.T) {
-	const choice = `{"id":"c","object":"chat.completion","model":"m","choices":[{"index":0,"message":`
+	const choice = `{"id":"c","object":"chat.completion","model":"m",` +
+		`"choices":[{"index":0,"message":`
 	url, requests := stub.Server(t,
 		choice+`{"role":"assistant","content":"","tool_calls":[{"id":"call_7","type":"function",`+
 			`"function":{"name":"search","arguments":"{\"query\":\"branch\"}"}}]},`+

@@ -13,7 +13,8 @@ import (
 	"github.com/untrusted-context/envelope/examples/frameworks/internal/toolresult"
 )
 
-// The result arrives at the provider byte for byte, still opens, and is told of in the system's words.
+// The result arrives at the provider byte for byte, still opens, and is told of in the system's
+// words.
 func TestAsk(t *testing.T) {
 	url, requests := stub.Server(t,
 		`{"candidates":[{"content":{"role":"model","parts":[`+

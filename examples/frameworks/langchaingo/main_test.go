@@ -19,7 +19,8 @@ import (
 // The documents arrive at the provider byte for byte, each with its metadata, and still open.
 func TestAsk(t *testing.T) {
 	url, requests := stub.Server(t, `{"id":"c","object":"chat.completion","model":"m","choices":[`+
-		`{"index":0,"message":{"role":"assistant","content":"On Thursdays."},"finish_reason":"stop"}]}`)
+		`{"index":0,"message":{"role":"assistant","content":"On Thursdays."},`+
+		`"finish_reason":"stop"}]}`)
 	model, err := openai.New(openai.WithToken("none"), openai.WithBaseURL(url))
 	require.NoError(t, err)
 	answer, err := ask(t.Context(), model, store{}, "When is the branch cut?")

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A result of 22,000 bytes arrives whole, a longer one says that it is cut, and a blank one is none.
+// A result of 22,000 bytes arrives whole, a longer one says that it is cut, a blank one is none.
 func TestText(t *testing.T) {
 	text, err := Text("t", "1", strings.Repeat("x", 22_000))
 	require.NoError(t, err)
