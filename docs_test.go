@@ -108,3 +108,28 @@ func TestReadme(t *testing.T) {
 		assert.Contains(t, string(examples), indented)
 	}
 }
+
+// The code in docs/frameworks.md stands in the program that the text before it links to, where a test
+// compiles it, and is no longer than it should be.
+func TestFrameworksDocument(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("docs", "frameworks.md"))
+	require.NoError(t, err)
+	link := regexp.MustCompile(`\]\(\.\./(examples/[^)]+\.go)\)`)
+	parts := strings.Split(string(data), "```go\n")
+	require.Greater(t, len(parts), 8)
+	program := ""
+	for i, part := range parts {
+		if i > 0 {
+			code, _, ended := strings.Cut(part, "```\n")
+			require.True(t, ended)
+			source, err := os.ReadFile(filepath.FromSlash(program))
+			require.NoError(t, err)
+			assert.Contains(t, string(source), code, program)
+			assert.LessOrEqual(t, strings.Count(code, "\n"), 11, program)
+		}
+		for _, match := range link.FindAllStringSubmatch(part, -1) {
+			program = match[1]
+			assert.FileExists(t, filepath.FromSlash(program))
+		}
+	}
+}

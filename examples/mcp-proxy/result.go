@@ -117,8 +117,8 @@ func (r *renderer) result(result members, cited citation) error {
 	structured := result["structuredContent"]
 	for name := range result {
 		// Some readers do not look at the case of a name.
-		exact := name == "content"
-		if !exact && strings.EqualFold(name, "content") || strings.EqualFold(name, "structuredContent") {
+		content := name != "content" && strings.EqualFold(name, "content")
+		if content || strings.EqualFold(name, "structuredContent") {
 			delete(result, name)
 		}
 	}
@@ -133,7 +133,7 @@ func (r *renderer) result(result members, cited citation) error {
 		}
 	}
 	groups, out := r.sort(blocks, cited)
-	if len(groups) == 0 && structured != nil {
+	if len(out) == 0 && structured != nil {
 		item := envelope.Item{Kind: "tool-result", Citation: cited, Content: string(structured)}
 		groups = []*group{{at: len(out), items: []envelope.Item{item}}}
 		out = append(out, nil)
