@@ -255,7 +255,10 @@ func codexTrust(folder, file string) check {
 			continue
 		}
 		found = true
-		if !h.Enabled || h.TrustStatus != "trusted" && h.TrustStatus != "managed" {
+		if !h.Enabled {
+			return fail("codex has the hook switched off: switch it on under /hooks")
+		}
+		if h.TrustStatus != "trusted" && h.TrustStatus != "managed" {
 			return fail("codex has the hook as " + h.TrustStatus + " and skips it: start codex" +
 				" once in a terminal, then review and trust it under /hooks")
 		}

@@ -121,6 +121,7 @@ func TestDoctor(t *testing.T) {
 		"untrusted": "FAIL trust     codex has the hook as untrusted and skips it: start codex " +
 			"once",
 		"modified": "FAIL trust     codex has the hook as modified",
+		"off":      "FAIL trust     codex has the hook switched off",
 		"": "FAIL trust     codex does not list the hook: a project's hooks also need " +
 			"trust_level",
 	} {
@@ -128,8 +129,8 @@ func TestDoctor(t *testing.T) {
 		if trust != "" {
 			hooks = fmt.Sprintf(
 				`{"command":"envelope hook -host codex -url %s","sourcePath":"%s",`+
-					`"enabled":true,"trustStatus":"%s"}`,
-				server, file, trust,
+					`"enabled":%t,"trustStatus":"%s"}`,
+				server, file, trust != "off", trust,
 			)
 		}
 		fakeCodex(

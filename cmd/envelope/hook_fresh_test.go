@@ -171,6 +171,34 @@ func TestFreshSession(t *testing.T) {
 	}
 }
 
+// An item is known by all of it: another content under the same citation is another item, and so is
+// the same content under another citation.
+func TestFreshKnowsItemsByAllOfThem(t *testing.T) {
+	atCache(t)
+	citation := func(id string) envelope.MemoryCitation {
+		return envelope.MemoryCitation{
+			Memory:  envelope.ArtifactRef{Family: "memory", ArtifactID: "m", Revision: 1},
+			EntryID: id, EntryVersionID: "v",
+		}
+	}
+	for _, tt := range []struct {
+		item envelope.Item
+		want int
+	}{
+		{envelope.Item{Citation: citation("a"), Content: "x"}, 1},
+		{envelope.Item{Citation: citation("a"), Content: "x"}, 0},
+		{envelope.Item{Citation: citation("a"), Content: "y"}, 1},
+		{envelope.Item{Citation: citation("b"), Content: "x"}, 1},
+		{envelope.Item{Citation: citation("a"), Content: "x", Kind: "experience"}, 1},
+		{envelope.Item{Citation: citation("a"), Content: "x"}, 0},
+	} {
+		p, err := envelope.JSON{}.Render([]envelope.Item{tt.item}, envelope.Budget{})
+		require.NoError(t, err)
+		items, _ := prompted(t, serve(t, respond(t, p)), "s", "q")
+		assert.Len(t, items, tt.want, "%v", tt.item)
+	}
+}
+
 // Without -fresh, without a session, and with a file that is damaged or cannot be kept, everything
 // comes, again if need be.
 func TestFreshCostsNothingButARepetition(t *testing.T) {
@@ -287,7 +315,7 @@ func TestFreshIsBounded(t *testing.T) {
 		)
 	}
 	now := time.Now()
-	for n := range mostSessions + 20 {
+	for n := range mostSessions + 100 {
 		require.NoError(t, os.WriteFile(path(n), nil, 0o600))
 		when := now.Add(-time.Duration(n) * time.Minute)
 		if n%10 == 9 {
@@ -299,7 +327,7 @@ func TestFreshIsBounded(t *testing.T) {
 	require.Empty(t, stderr)
 	kept := tree(t, folder)
 	assert.LessOrEqual(t, len(kept), mostSessions+1)
-	for n := range mostSessions + 20 {
+	for n := range mostSessions + 100 {
 		_, there := kept[path(n)]
 		if n%10 == 9 {
 			assert.False(t, there, "%d is too old", n)

@@ -217,6 +217,7 @@ func TestScopeOfFolders(t *testing.T) {
 	if runtime.GOOS != "windows" {
 		require.NoError(t, os.Symlink(foreign, in("link")))
 		require.NoError(t, os.Symlink(deep, in("link to deep")))
+		require.NoError(t, os.Symlink(in("none"), in("link to none")))
 	}
 
 	tests := []struct{ why, folder, of, remote string }{
@@ -234,6 +235,7 @@ func TestScopeOfFolders(t *testing.T) {
 		{"no repository", in("none"), in("none"), ""},
 		{"a link to a work tree", in("link"), foreign, ""},
 		{"a link into one", in("link to deep"), plain, remote},
+		{"a link to no repository", in("link to none"), in("none"), ""},
 	}
 	for _, tt := range tests {
 		if _, err := os.Stat(tt.folder); err != nil {
