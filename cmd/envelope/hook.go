@@ -9,9 +9,7 @@ import (
 	"log"
 	"net/url"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 	"unicode/utf8"
 
@@ -45,14 +43,13 @@ func hook(args []string, s streams) (status int, err error) {
 			}
 		}
 	}
-	h, err := newHook(args, s)
+	h, _, err := parseHook("hook", args, s, nil)
 	if err != nil {
 		return failed, err
 	}
-	// Neither a host that does not listen any more nor a fault of our own is to look like a refusal
-	// of the prompt, which is what the status 2 of a panic means to a host.
-	signal.Ignore(syscall.SIGPIPE)
 	log.SetOutput(io.Discard) // net/http logs what a server sends unasked
+	// A fault of our own is not to look like a refusal of the prompt, which is what the status 2 of
+	// a panic means to a host.
 	o := skipped("panic")
 	defer func() {
 		if recover() != nil {
@@ -101,11 +98,6 @@ type hookRun struct {
 	fault        string // a reason to ask nobody, "" for none
 }
 
-func newHook(args []string, s streams) (*hookRun, error) {
-	h, _, err := parseHook("hook", args, s, nil)
-	return h, err
-}
-
 // parseHook reads the flags of a hook, and those that more registers, and says which were set.
 func parseHook(
 	name string, args []string, s streams, more func(*flag.FlagSet),
@@ -144,7 +136,11 @@ func parseHook(
 	if more != nil {
 		more(f)
 	}
-	file, err := parseUsage(f, "-host HOST [flags]", args, s)
+	operands := "-host HOST [flags]"
+	if name == "hook" {
+		operands += "\n       envelope hook install|uninstall|doctor -host HOST [flags]"
+	}
+	file, err := parseUsage(f, operands, args, s)
 	if err != nil {
 		return nil, nil, err
 	}

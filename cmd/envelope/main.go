@@ -4,6 +4,7 @@
 //	envelope render [flags] [FILE]    items in, an envelope out
 //	envelope verify [flags] [FILE]    an envelope in, a verdict out
 //	envelope hook -host HOST [flags]  a host's event in, its hook output out
+//	envelope hook install|uninstall|doctor -host HOST [flags]
 //	envelope transcript check|repair|show [flags] [FILE]
 //	envelope version
 //
