@@ -94,8 +94,8 @@ type hookRun struct {
 	timeout      time.Duration
 	sessionQuery string // "" is not to ask for events without a prompt
 	notify       bool
-	fresh        bool   // leave out what the session was given already
-	fault        string // a reason to ask nobody, "" for none
+	fresh        bool  // leave out what the session was given already
+	wrapperFault error // the file of -wrapper is not usable: nobody is asked
 }
 
 // parseHook reads the flags of a hook, and those that more registers, and says which were set.
@@ -106,9 +106,8 @@ func parseHook(
 	var (
 		h      hookRun
 		named  = f.String("host", "", "the `host` that runs the hook: "+hostNames())
-		server = f.String(
-			"url", "", "the server's `URL` (default: "+urlVariable+", or "+defaultURL+")",
-		)
+		server = f.String("url", "",
+			"the server's `URL` (default: "+urlVariable+", or "+defaultURL+")")
 	)
 	h.options.format = jsonFormat
 	f.Var(&h.options.format, "format", "the `rendering` to ask for: json, markdown")
@@ -120,8 +119,7 @@ func parseHook(
 	f.Var(&h.options.sections, "sections",
 		"markdown: the `kinds` to ask for, each with a limit if it has one: memory:6,experience:2")
 	f.Var(&h.options.show, "show", "markdown: more `lines` for each item: confidence,recall_rank")
-	f.StringVar(&h.scope, "scope", "", "the `scope` to ask in; cwd: the folder that the event "+
-		"names"+
+	f.StringVar(&h.scope, "scope", "", "the `scope` to ask in; cwd: the folder of the event"+
 		" (default: "+scopeVariable+", or what PowerContext's plugins compute of that folder)")
 	f.IntVar(&h.maxBytes, "max-bytes", defaultContext,
 		fmt.Sprintf("at most so many bytes of context, %d to %s", leastContext, hostLimits()))
@@ -174,8 +172,7 @@ func (h *hookRun) validate() error {
 	case h.options.sections != nil && len(h.options.sections) == 0:
 		return errors.New("-sections names no kind")
 	case h.maxBytes < leastContext || h.maxBytes > h.host.mostContext:
-		return fmt.Errorf("-max-bytes is %d to %d: %s cuts what is longer, and the end marker "+
-			"with it",
+		return fmt.Errorf("-max-bytes is %d to %d for %s, so that no end marker is cut off",
 			leastContext, h.host.mostContext, h.host.name)
 	case h.timeout <= 0:
 		return errors.New("-timeout is not positive")
@@ -198,8 +195,7 @@ func (h *hookRun) validate() error {
 		return err
 	}
 	h.options.wrapperFile = file
-	if h.options.readWrapper() != nil {
-		h.fault = "wrapper"
+	if h.wrapperFault = h.options.readWrapper(); h.wrapperFault != nil {
 		return nil
 	}
 	// Two sections of one kind are the renderer's to refuse.
@@ -267,8 +263,8 @@ func (h *hookRun) injection(ctx context.Context, in io.Reader) (*injection, outc
 // ask asks the server. What it is told is checked before, so that nothing leaves in vain.
 func (h *hookRun) ask(ctx context.Context, e *event, query string) (*injection, outcome) {
 	switch {
-	case h.fault != "":
-		return nil, skipped(h.fault)
+	case h.wrapperFault != nil:
+		return nil, skipped("wrapper")
 	case h.url == nil:
 		return nil, skipped("url")
 	case strings.ContainsFunc(h.token, func(r rune) bool { return r <= ' ' || r >= 0x7f }):

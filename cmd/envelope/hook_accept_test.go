@@ -240,7 +240,8 @@ func TestHookLine(t *testing.T) {
 	} {
 		text := prepared(t, j).Content
 		assert.Contains(t, refusal(t, text), `"reason":"not-intact"`, flags)
-		assert.Contains(t, refusal(t, prepared(t, envelope.JSON{}).Content, strings.Fields(flags)...),
+		plain := prepared(t, envelope.JSON{}).Content
+		assert.Contains(t, refusal(t, plain, strings.Fields(flags)...),
 			`"reason":"not-intact"`, flags)
 		server := serve(t, respond(t, envelope.Prepared{Content: text}))
 		args := []string{"hook", "-host", "codex", "-scope", "s", "-url", server}

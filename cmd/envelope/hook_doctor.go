@@ -100,9 +100,8 @@ func (d *doctor) settings() (*installation, []check) {
 			return in, []check{{"settings", true, what}}
 		}
 	}
-	what := in.path + " has it, but not for " + prompt + ", which is the event of a " +
-		"prompt: " + install
-	return in, []check{{"settings", false, what}}
+	what := " has it, but not for " + prompt + ", which is the event of a prompt: "
+	return in, []check{{"settings", false, in.path + what + install}}
 }
 
 // programCheck says whether the program of a shell command is there.
@@ -111,9 +110,8 @@ func programCheck(command string) check {
 	program = strings.Trim(program, `"'`)
 	found, err := exec.LookPath(program)
 	if err != nil {
-		return check{"binary", false, program + " is not found: put its folder into the PATH " +
-			"of the" +
-			" host, or install again with a program that stays where it is"}
+		return check{"binary", false, program + " is not found: put its folder into the" +
+			" PATH of the host, or install again with a program that stays where it is"}
 	}
 	return check{"binary", true, found}
 }

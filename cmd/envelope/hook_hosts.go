@@ -45,8 +45,8 @@ var hosts = []host{
 		notices:     true,
 		forgets:     true,
 		setup: setup{
-			variable: "CLAUDE_CONFIG_D" +
-				"IR", home: ".claude", project: ".claude", file: "settings.json",
+			variable: "CLAUDE_CONFIG_DIR",
+			home:     ".claude", project: ".claude", file: "settings.json",
 			empty: "{}\n", commands: []string{"command"}, group: groupOf(hookSeconds),
 		},
 	},
@@ -60,7 +60,8 @@ var hosts = []host{
 		notices:     true,
 		forgets:     true,
 		setup: setup{
-			variable: "CODEX_HOME", home: ".codex", project: ".codex", file: "hooks.json",
+			variable: "CODEX_HOME",
+			home:     ".codex", project: ".codex", file: "hooks.json",
 			empty: "{}\n", commands: []string{"command"}, group: groupOf(hookSeconds),
 			trust: codexTrust,
 		},
@@ -82,8 +83,8 @@ var hosts = []host{
 		mostContext: 30000,
 		top:         true,
 		setup: setup{
-			variable: "COPILOT_HOME", home: ".copilot", project: ".github", file: "hooks/envelo" +
-				"pe.json",
+			variable: "COPILOT_HOME",
+			home:     ".copilot", project: ".github", file: "hooks/envelope.json",
 			empty: "{\n  \"version\": 1\n}\n", commands: []string{"bash", "powershell"},
 			group: copilotHook,
 		},

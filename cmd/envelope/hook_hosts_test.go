@@ -58,8 +58,8 @@ func TestHostOutputs(t *testing.T) {
 		assert.Equal(t, tt.want+"\n", out, "%s %s %s", tt.host, tt.event, tt.flags)
 	}
 	for host, event := range map[string]string{
-		"codex": "SubagentStart", "gemini": "UserPromptSubm" +
-			"it", "copilot": "SubagentStart", "claude-code": "BeforeAgent",
+		"codex": "SubagentStart", "gemini": "UserPromptSubmit",
+		"copilot": "SubagentStart", "claude-code": "BeforeAgent",
 	} {
 		args := []string{"hook", "-host", host, "-scope", "s", "-url", server}
 		_, out, stderr := call(`{"hook_event_name":"`+event+`","prompt":"q"}`, args...)

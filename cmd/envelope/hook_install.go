@@ -148,14 +148,14 @@ func (in *installation) fault(err error) error {
 	return fmt.Errorf("%s %w; it is left as it is", in.path, err)
 }
 
-// install puts the hook into the settings of a host.
+// hookInstall puts the hook into the settings of a host.
 func hookInstall(args []string, s streams) (int, error) {
 	h, project, flags, err := parseInstall("hook install", args, s)
 	if err != nil {
 		return failed, err
 	}
-	if h.fault != "" {
-		return failed, errors.New("-wrapper: " + h.options.readWrapper().Error())
+	if h.wrapperFault != nil {
+		return failed, h.wrapperFault
 	}
 	in, err := findInstallation(h.host, project)
 	if err != nil {
@@ -292,10 +292,8 @@ func replaceFile(path string, data []byte, mode fs.FileMode) error {
 func parseInstall(name string, args []string, s streams) (*hookRun, string, string, error) {
 	var project string
 	h, set, err := parseHook(name, args, s, func(f *flag.FlagSet) {
-		f.StringVar(
-			&project, "project", "",
-			"the settings of the project in this `folder`, not the user's",
-		)
+		f.StringVar(&project, "project", "",
+			"the settings of the project in this `folder`, not the user's")
 	})
 	if err != nil {
 		return nil, "", "", err

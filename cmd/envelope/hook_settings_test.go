@@ -92,10 +92,10 @@ var settingsCases = map[string]string{
 		"     }\n    ],\n" +
 		"    \"Stop\": [{\"hooks\":[]}]\n  },\n  \"model\": \"m\"\n}\n",
 	"hooks of others with commas behind": "{\"hooks\":{\"EVENT\":[{\"hooks\":[],},],},}",
-	"hooks of others with comments": "{\"hooks\":{\"EVENT\":[{\"hooks\":[]} // one\n /* " +
-		"two */ ] // three\n} }",
-	"this hook for another host": "{\"hooks\":{\"EVENT\":[{\"hooks\":[{\"type\":\"comma" +
-		"nd\",\"command\":\"envelope hook -host vim\"}]}]}}",
+	"hooks of others with comments": "{\"hooks\":{\"EVENT\":[{\"hooks\":[]} // one\n " +
+		"/* two */ ] // three\n} }",
+	"this hook for another host": "{\"hooks\":{\"EVENT\":[{\"hooks\":[{\"type\":" +
+		"\"command\",\"command\":\"envelope hook -host vim\"}]}]}}",
 	"members in other orders": "{\"z\":1,\"hooks\":{\"SessionStart\":[]," +
 		"\"EVENT\":[],\"SubagentStart\":[]},\"a\":[1,2]}",
 	"escapes and odd strings": "{\"\\u0068ooks\":{},\"a\":\"// \\\" {[\"," +
