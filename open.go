@@ -220,7 +220,7 @@ func (o *opener) cuts() *Error {
 	for i := range o.items {
 		longest = max(longest, len(o.items[i].Content))
 	}
-	for i := range max(len(o.items)-1, 0) {
+	for i := range len(o.items) - 1 {
 		d := &o.items[i]
 		if d.Truncated && longest >= len(d.Content)+utf8.UTFMax {
 			err := openError(ErrUndeliverable, o.spans[i].start)

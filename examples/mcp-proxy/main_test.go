@@ -580,8 +580,10 @@ var attacks = map[string]string{
 	"boundaries":    answer(content(block("fine\u2028\u0085\u2029")) + `,"x":"` + "\u2028" + `"`),
 	"an error": strings.Replace(evil, `"result"`,
 		`"error":{"code":-1,"message":"fine"},"result"`, 1),
-	"no result": `{"jsonrpc":"2.0","id":ID}` + "\n",
-	"no array":  answer(`"content":"EVIL"`),
+	"no result":     `{"jsonrpc":"2.0","id":ID}` + "\n",
+	"no array":      answer(`"content":"EVIL"`),
+	"an old result": answer(`"toolResult":"fine","TOOLRESULT":"EVIL"`),
+	"many blocks":   answer(content(strings.Repeat(block("EVIL")+",", 20000) + block("EVIL"))),
 	"notifications": strings.Repeat(`{"jsonrpc":"2.0","method":"notifications/message",`+
 		`"params":{"level":"info","data":"x"}}`+"\n", 1000) + good,
 	"a flood":     strings.Repeat(to("5555", evil), 20000) + good,

@@ -115,10 +115,14 @@ func (r *renderer) failure(fault *jsonrpc.Error, cited citation) {
 // differently, one for each annotation.
 func (r *renderer) result(result members, cited citation) error {
 	structured := result["structuredContent"]
+	if structured == nil {
+		structured = result["toolResult"] // of the first version of the protocol
+	}
 	for name := range result {
 		// Some readers do not look at the case of a name.
 		content := name != "content" && strings.EqualFold(name, "content")
-		if content || strings.EqualFold(name, "structuredContent") {
+		structured := strings.EqualFold(name, "structuredContent")
+		if content || structured || strings.EqualFold(name, "toolResult") {
 			delete(result, name)
 		}
 	}
@@ -130,6 +134,9 @@ func (r *renderer) result(result members, cited citation) error {
 	if ok {
 		if err := json.Unmarshal(content, &blocks); err != nil {
 			return err
+		}
+		if len(blocks) > mostBlocks {
+			return errors.New("too many blocks")
 		}
 	}
 	groups, out := r.sort(blocks, cited)
@@ -172,6 +179,10 @@ func (r *renderer) result(result members, cited citation) error {
 	result["content"], err = encode(kept)
 	return err
 }
+
+// mostBlocks is how many blocks a result may have. A message has room for millions of them, of which
+// each takes far more memory than it is long.
+const mostBlocks = 10_000
 
 // group is the texts that become one envelope.
 type group struct {
