@@ -171,7 +171,7 @@ func (a *anatomy) json() error {
 		}
 		s.Elements(m.ValueStart, func(start, end int) {
 			q := portion{index: len(a.portions), whole: readers.Span{Start: start, End: end}}
-			q.content = readers.Span{Start: start, End: start}
+			q.content, q.labels = readers.Span{Start: start, End: start}, end-start
 			if data[start] == '{' {
 				q.json(&s, data)
 			}

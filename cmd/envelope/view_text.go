@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/untrusted-context/envelope"
+	"github.com/untrusted-context/envelope/internal/quote"
 )
 
 // piece is a piece of shown text: plain text or one of the others.
@@ -17,7 +18,7 @@ type piece struct {
 	Escape string // an escape, and Name what it stands for
 	Name   string
 	Broken string // a marker that an escape has broken
-	Break  bool   // the shown line ends behind it
+	Break  bool   // the page goes on in a new line behind it
 	Fault  bool   // it is what is wrong
 }
 
@@ -56,7 +57,7 @@ func (sp *spelling) pieces(s string) []piece {
 			add(i, size, piece{Badge: byteBadge(s[i])})
 		} else if name := badge(r); name != "" {
 			crlf := r == '\r' && strings.HasPrefix(s[i:], "\r\n")
-			add(i, size, piece{Badge: name, Break: lineEnd(r) && !crlf})
+			add(i, size, piece{Badge: name, Break: quote.LineBoundary(r) && !crlf})
 		}
 		i += size
 	}
@@ -64,11 +65,6 @@ func (sp *spelling) pieces(s string) []piece {
 		out = append(out, piece{Text: s[plain:]})
 	}
 	return out
-}
-
-// lineEnd reports whether the page goes on in a new line behind r.
-func lineEnd(r rune) bool {
-	return '\n' <= r && r <= '\r' || r == 0x85 || r == 0x2028 || r == 0x2029
 }
 
 func (sp *spelling) brokenAt(s string) int {
@@ -88,6 +84,9 @@ func jsonEscape(s string) (length int, r rune) {
 	if s[1] != 'u' {
 		if i := strings.IndexByte(`bfnrt`, s[1]); i >= 0 {
 			return 2, rune("\b\f\n\r\t"[i])
+		}
+		if strings.IndexByte(`"\/`, s[1]) < 0 {
+			return 0, 0
 		}
 		return 2, rune(s[1])
 	}
