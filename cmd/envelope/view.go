@@ -108,7 +108,7 @@ func (o *options) viewItems(name string, data []byte, b envelope.Budget) (*page,
 	if err != nil {
 		return nil, failed, err
 	}
-	v := viewing{options: o, items: items, report: p.Report, bounds: inForce(b)}
+	v := viewing{options: o, items: items, report: p.Report, bounds: p.Report.Budget}
 	if v.anatomy, err = o.dissectAll(items, p); err != nil {
 		return nil, failed, err
 	}
@@ -129,21 +129,6 @@ func (o *options) viewItems(name string, data []byte, b envelope.Budget) (*page,
 		return page, nothing, errors.New("nothing could be delivered: " + summary(p.Report))
 	}
 	return page, done, nil
-}
-
-// inForce is a budget with its defaults.
-func inForce(b envelope.Budget) envelope.Budget {
-	for _, f := range []struct {
-		value *int
-		zero  int
-	}{
-		{&b.MaxBytes, 8000}, {&b.MaxItems, 8}, {&b.MaxItemBytes, 2000}, {&b.MinTruncatedBytes, 64},
-	} {
-		if *f.value == 0 {
-			*f.value = f.zero
-		}
-	}
-	return b
 }
 
 // viewText looks at a finished text, with at most one line feed behind it.
