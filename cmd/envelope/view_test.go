@@ -84,7 +84,7 @@ func TestViewDemo(t *testing.T) {
 		"U+2028 LINE SEPARATOR", `<mark>E\u004eD_POWERCONTEXT_PREPARED_CONTEXT_V1</mark>`,
 		"Item 7 has the END marker",
 	} {
-		assert.Contains(t, out, want)
+		assert.Contains(t, html.UnescapeString(out), want)
 	}
 }
 
