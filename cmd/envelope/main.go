@@ -58,7 +58,7 @@ func commands() []command {
 	return []command{
 		{"render", "items in, an envelope out", render},
 		{"verify", "an envelope in, a verdict out", verify},
-		{"view", "a page that shows an envelope as each reader sees it", view},
+		{"view", "a page that shows an envelope as each reader sees it", views},
 		{"hook", "a host's event in, its hook output out", hook},
 		{"transcript", "a log of messages: check, repair or show it", transcripts},
 		{"version", "the versions of the module and of Go, and the revision", version},

@@ -10,7 +10,7 @@ import (
 	"github.com/untrusted-context/envelope"
 )
 
-func view(args []string, s streams) (int, error) {
+func views(args []string, s streams) (int, error) {
 	f := flag.NewFlagSet("view", flag.ContinueOnError)
 	var (
 		o      options
