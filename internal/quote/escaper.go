@@ -150,7 +150,7 @@ func (t *Escaper) AppendString(dst []byte, s string, limit int) (out []byte, n i
 func (t *Escaper) copyBlocks(buf []byte, o int, s string, i int) (int, int) {
 	for len(s)-i >= blockReach && len(buf)-o >= blockReach {
 		before := i
-		if s[i] >= utf8.RuneSelf && !t.vector {
+		if s[i] >= utf8.RuneSelf && !(vectors && t.vector) {
 			o, i = t.copyWide(buf, o, s, i)
 		} else {
 			o, i = t.copyMasked(buf, o, s, i)
@@ -162,31 +162,47 @@ func (t *Escaper) copyBlocks(buf []byte, o int, s string, i int) (int, int) {
 	return t.copyWords(buf, o, s, i, len(s))
 }
 
-// spreadBytes is the room for a block of escapes of two bytes each, which are stored 16 at a time.
-const spreadBytes = 2*blockBytes + 16
+// runBytes is how much of a run between two escapes is copied at once.
+const runBytes = 16
 
-const spreadLeast = 4
+// blockReach is how far a block reads and writes.
+const blockReach = blockBytes + runBytes
 
 // denseBlock is how many escapes in a block are too many to look for each.
 const denseBlock = 24
 
-// blockReach is how far a block reads and writes, whose runs are copied 16 bytes at a time.
-const blockReach = blockBytes + runBytes
+// spreadLeast is how many are too many where vectors can move them apart, and spreadBytes the room
+// for a block of escapes of two bytes each, which are stored 16 bytes at a time.
+const (
+	spreadLeast = 4
+	spreadBytes = 2*blockBytes + 16
+)
 
-const runBytes = 16
-
+// look returns how many bytes of a block are looked at, and a bit for each of them that dirtyBytes
+// tells. Where vectors look, only those characters are dirty that are escaped or not valid.
 func (t *Escaper) look(s string) (n int, dirty uint64) {
-	if t.vector {
+	switch {
+	case vectors && t.vector:
 		return lookVector(s)
+	case t.escapesASCII:
+		return blockBytes, t.dirtyMask(s)
 	}
-	return blockBytes, t.dirtyMask(s)
+	return blockBytes, suspectMask(s)
 }
 
-// copyClean copies to dst a prefix of s, which is no longer, that is written as it is, as far as that
-// can be seen a block at a time.
+// dirtyMask has a bit for each byte of a block that dirtyBytes tells.
+func (t *Escaper) dirtyMask(block string) (mask uint64) {
+	for i := 0; i < blockBytes; i += wordBytes {
+		mask |= highMask(t.dirtyBytes(load64(block, i))) << i
+	}
+	return mask
+}
+
+// copyClean copies to dst a prefix of s, which is no longer, that is written as it is, as far as
+// that can be seen a block at a time.
 func (t *Escaper) copyClean(dst []byte, s string) int {
 	switch {
-	case t.vector:
+	case vectors && t.vector:
 		return copyVector(dst, s)
 	case t.escapesASCII:
 		return 0
@@ -194,17 +210,6 @@ func (t *Escaper) copyClean(dst []byte, s string) int {
 	n := cleanBlocks(s)
 	copy(dst, s[:n])
 	return n
-}
-
-// dirtyMask has a bit for each byte of a block that dirtyBytes tells.
-func (t *Escaper) dirtyMask(block string) (mask uint64) {
-	if !t.escapesASCII {
-		return suspectMask(block)
-	}
-	for i := 0; i < blockBytes; i += wordBytes {
-		mask |= highMask(t.dirtyBytes(load64(block, i))) << i
-	}
-	return mask
 }
 
 // copyMasked is copyBlocks for text that is ASCII for the most part.
@@ -225,7 +230,7 @@ func (t *Escaper) copyMasked(buf []byte, o int, s string, i int) (int, int) {
 		if escapes > denseBlock {
 			return t.copyWords(buf, o, s, i, i+4*blockBytes)
 		}
-		if t.vector && escapes > spreadLeast && len(buf)-o >= spreadBytes {
+		if vectors && t.vector && escapes > spreadLeast && len(buf)-o >= spreadBytes {
 			if m := spread((*[spreadBytes]byte)(buf[o:]), s[i:], n, dirty); m > 0 {
 				i, o = i+n, o+m
 				continue
