@@ -98,6 +98,7 @@ type citation struct {
 	version string
 	object  []byte // of any other citation: the compact JSON object
 	key     []byte // the same with its strings spelt one way, to compare
+	lacks   string // once it is resolved, what lacking returns
 	asIs    bool   // its strings are ASCII without a character that is ever escaped
 	parsed  bool   // to resolve it took more than a look
 }
@@ -121,7 +122,7 @@ func (c *citation) resolve(v any, scope string) *Error {
 		}
 		c.parsed = true
 	}
-	if c.lacking() != "" {
+	if c.lacks = c.lacking(); c.lacks != "" {
 		return nil
 	}
 	if err := c.validate(); err != nil {

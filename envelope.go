@@ -207,7 +207,9 @@ func (w *jsonWriter) appendText(
 		item := &sel.items[i]
 		var t trimmed
 		out, t = w.appendItem(out, item, &c, sel.delivered == 0, room)
-		out, t = room.noted(w.meter(), out, i, item.Content, t)
+		if room.survey.on {
+			out, t = room.noted(w.meter(), out, i, item.Content, t)
+		}
 		sel.settle(i, t)
 	}
 	r.Bytes = 0

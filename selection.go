@@ -78,8 +78,8 @@ func (s *selection) candidate(m meter, i int, full bool, c *citation) bool {
 // inspect decides what can be decided by itself about an item whose citation is c. It looks at
 // looked bytes of the content. Included is a candidate.
 func inspect(item *Item, looked int, c *citation) (Outcome, *Error) {
-	if field := c.lacking(); field != "" {
-		return Uncited, &Error{Err: ErrMissing, Field: field, Offset: -1}
+	if c.lacks != "" {
+		return Uncited, &Error{Err: ErrMissing, Field: c.lacks, Offset: -1}
 	}
 	if bad := quote.FirstInvalid(item.Kind); bad >= 0 {
 		return Malformed, invalid("kind", bad)
