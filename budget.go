@@ -165,8 +165,7 @@ func (s *space) head(dst []byte, least int) ([]byte, bool) {
 func (s *space) open(dst, head []byte, tail, cutTail int) ([]byte, allowance) {
 	room := s.end - len(dst) - len(head) - tail
 	if s.survey.on {
-		alone := room + len(dst) - s.survey.start
-		s.survey.open(len(dst), len(head)+tail, cutTail, alone > 0)
+		s.survey.open(len(dst), len(head)+tail, cutTail, room)
 	}
 	if room <= 0 || s.survey.over {
 		return dst, s.none()
@@ -204,9 +203,9 @@ func (v *survey) begin(start int) {
 	}
 }
 
-// open notes what the newest candidate takes but for its content.
-func (v *survey) open(start, outside, cutTail int, fits bool) {
-	v.newest.fits = fits
+// open notes what the newest candidate takes but for its content, and the room that leaves.
+func (v *survey) open(start, outside, cutTail, room int) {
+	v.newest.fits = room+start > v.start // in a text of its own
 	v.newest.start, v.newest.outside, v.newest.cutTail = start, outside, cutTail
 }
 

@@ -33,6 +33,7 @@ package envelope
 import (
 	"hash/crc32"
 	"strconv"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/untrusted-context/envelope/internal/quote"
@@ -134,6 +135,9 @@ func (j JSON) Append(dst []byte, items []Item, b Budget) ([]byte, Report, error)
 // of r.Items to its capacity, so that in the end nothing is allocated for up to 16 items.
 func (j JSON) AppendReport(dst []byte, items []Item, b Budget, r *Report) ([]byte, error) {
 	*r = Report{Items: r.Items[:0]}
+	if b.Counter != nil {
+		return j.appendCounted(dst, items, b, r)
+	}
 	w, err := j.writer()
 	if err != nil {
 		return dst, err
@@ -142,14 +146,27 @@ func (j JSON) AppendReport(dst []byte, items []Item, b Budget, r *Report) ([]byt
 	if err != nil {
 		return dst, err
 	}
-	sel := newSelection(items, j.Scope, limits.item, r.Items)
+	var sel selection
+	sel.begin(items, j.Scope, limits.item, r.Items)
 	r.Items, r.Budget = sel.report, b.plain()
-	if b.Counter != nil {
-		counted, all := w, sel // copies, so that without a counter neither is on the heap
-		dst, *r, err = withinTokens(&counted, &all, dst, b)
+	return w.fit(dst, &sel, limits, b.Even, r), nil
+}
+
+// appendCounted is AppendReport for a budget with a counter, with which the writer and the
+// selection are on the heap.
+func (j JSON) appendCounted(dst []byte, items []Item, b Budget, r *Report) ([]byte, error) {
+	w, err := j.writer()
+	if err != nil {
 		return dst, err
 	}
-	return w.fit(dst, &sel, limits, b.Even, r), nil
+	limits, err := b.bounds()
+	if err != nil {
+		return dst, err
+	}
+	var sel selection
+	sel.begin(items, j.Scope, limits.item, r.Items)
+	dst, *r, err = withinTokens(&w, &sel, dst, b)
+	return dst, err
 }
 
 // fit appends the text that the limits have room for, shared between the items if it is to be even.
@@ -190,7 +207,9 @@ func (w *jsonWriter) appendText(
 		item := &sel.items[i]
 		var t trimmed
 		out, t = w.appendItem(out, item, &c, sel.delivered == 0, room)
-		out, t = room.noted(w.meter(), out, i, item.Content, t)
+		if room.survey.on {
+			out, t = room.noted(w.meter(), out, i, item.Content, t)
+		}
 		sel.settle(i, t)
 	}
 	r.Bytes = 0
@@ -217,26 +236,68 @@ func (j JSON) Render(items []Item, b Budget) (Prepared, error) {
 
 // jsonWriter is a JSON with its defaults filled in.
 type jsonWriter struct {
-	wrapper    Wrapper
-	markers    markers
-	trust      string
-	quoter     *quote.Escaper
-	bare       bool
-	omitted    bool
-	checksum   bool
-	plainTail  bool // no marker can stand in the tail of a memory
-	memoryTail int  // how long that is when the memory is not truncated
+	*lineWrapping
+	trust    string
+	quoter   *quote.Escaper
+	bare     bool
+	omitted  bool
+	checksum bool
 }
 
-func (j JSON) writer() (w jsonWriter, err error) {
-	w.wrapper, w.markers = defaultWrapper, defaultMarkers
-	if j.Wrapper != (Wrapper{}) && j.Wrapper != defaultWrapper {
-		if err := j.Wrapper.validate(); err != nil {
-			return w, err
-		}
-		w.wrapper, w.markers = j.Wrapper, newMarkers(j.Wrapper.Begin, j.Wrapper.End)
+// lineWrapping is a wrapper and what follows from it.
+type lineWrapping struct {
+	wrapper    Wrapper
+	markers    markers
+	plainBelow int    // no marker can stand in a citation whose strings are shorter
+	plainTail  bool   // no marker can stand in the tail of a memory
+	memoryTail int    // how long that is when the memory is not truncated
+	opening    string // what stands before the items under the default trust, or "" if not known
+}
+
+// citationNames are the members' names that stand in front of a content.
+const citationNames = "citation memory_ref memory artifact_ref artifact scope_id family " +
+	"artifact_id revision entry_id entry_version_id content"
+
+const defaultTrust = "untrusted_history"
+
+var defaultWrapping = func() (l lineWrapping) {
+	l.fill(defaultWrapper)
+	w := jsonWriter{lineWrapping: &l, trust: defaultTrust, quoter: lineQuoter}
+	l.opening = string(w.appendOpening(nil))
+	return l
+}()
+
+func (l *lineWrapping) fill(wrapper Wrapper) {
+	l.wrapper, l.markers = wrapper, newMarkers(wrapper.Begin, wrapper.End)
+	var buf [64]byte
+	// A marker has no quotes, and something that JSON has in strings only: it stands inside a string.
+	l.plainBelow = min(len(wrapper.Begin), len(wrapper.End))
+	if l.markers.in(citationNames) {
+		l.plainBelow = 0
 	}
-	w.trust = "untrusted_history"
+	l.plainTail = l.markers.absent(append(buf[:0], cutTail+wholeTail...))
+	w := jsonWriter{lineWrapping: l, quoter: lineQuoter}
+	l.memoryTail = len(w.appendTail(buf[:0], &Item{}, false))
+}
+
+// lastWrapping is the wrapping of the last wrapper that was not the default: programs that have
+// one of their own use it again and again.
+var lastWrapping atomic.Pointer[lineWrapping]
+
+func (j *JSON) writer() (w jsonWriter, err error) {
+	w.lineWrapping = &defaultWrapping
+	if j.Wrapper != (Wrapper{}) && j.Wrapper != defaultWrapper {
+		w.lineWrapping = lastWrapping.Load()
+		if w.lineWrapping == nil || w.wrapper != j.Wrapper {
+			if err := j.Wrapper.validate(); err != nil {
+				return w, err
+			}
+			w.lineWrapping = new(lineWrapping)
+			w.lineWrapping.fill(j.Wrapper)
+			lastWrapping.Store(w.lineWrapping)
+		}
+	}
+	w.trust = defaultTrust
 	if j.Trust != "" {
 		w.trust = j.Trust
 	}
@@ -251,9 +312,6 @@ func (j JSON) writer() (w jsonWriter, err error) {
 	}
 	w.quoter = j.Escape.quoter()
 	w.bare, w.omitted, w.checksum = j.Bare, j.Omitted, j.Checksum
-	var buf [64]byte
-	w.plainTail = w.markers.absent(append(buf[:0], cutTail+wholeTail...))
-	w.memoryTail = len(w.appendTail(buf[:0], &Item{}, false))
 	return w, nil
 }
 
@@ -261,6 +319,9 @@ func (j JSON) writer() (w jsonWriter, err error) {
 func (w *jsonWriter) openingBytes() int { return w.frameBytes() + len(w.trust) }
 
 func (w *jsonWriter) appendOpening(dst []byte) []byte {
+	if w.opening != "" && !w.bare && w.trust == defaultTrust {
+		return append(dst, w.opening...)
+	}
 	dst = w.appendFrame(dst)
 	start := len(dst)
 	dst = w.quoter.AppendLiteral(append(dst, `{"trust":`...), w.trust)
@@ -369,6 +430,9 @@ func (w *jsonWriter) appendHead(dst []byte, c *citation, first bool) []byte {
 	}
 	dst = c.appendJSON(append(dst, `{"citation":`...), w.quoter)
 	dst = append(dst, `,"content":"`...)
+	if c.fewer(w.plainBelow) {
+		return dst
+	}
 	return w.markers.breakFrom(dst, start)
 }
 

@@ -75,7 +75,8 @@ func (m Markdown) AppendReport(dst []byte, items []Item, b Budget, r *Report) ([
 	if err != nil {
 		return dst, err
 	}
-	sel := newSelection(items, m.Scope, limits.item, r.Items)
+	var sel selection
+	sel.begin(items, m.Scope, limits.item, r.Items)
 	r.Items, r.Budget = sel.report, b.plain()
 	w.items = w.order(&sel)
 	if b.Counter != nil {

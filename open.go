@@ -90,20 +90,19 @@ func (w *jsonWriter) open(text, scope string) (*opener, error) {
 	if fault != nil {
 		return nil, fault
 	}
+	o := &opener{w: w, source: text, text: []byte(text[:start+len(line)]), start: start}
+	o.out = w.appendOpening(make([]byte, 0, len(text)+len(text)/8))
+	if fault = o.line(scope); fault == nil {
+		o.out = w.appendClosing(o.out, start, o.omitted)
+		if string(o.out) == text {
+			return o, nil // lineFault would find nothing, since Append writes no such line
+		}
+		fault = openError(ErrNotCanonical, difference(string(o.out), text))
+	}
 	if at, what := lineFault(line, &w.markers); what != nil {
-		return nil, openError(what, start+at)
+		fault = openError(what, start+at)
 	}
-	o := &opener{
-		w: w, text: []byte(text[:start+len(line)]), start: start, out: w.appendOpening(nil),
-	}
-	if fault := o.line(scope); fault != nil {
-		return nil, fault
-	}
-	out := w.appendClosing(o.out, start, o.omitted)
-	if at := difference(string(out), text); at >= 0 {
-		return nil, openError(ErrNotCanonical, at)
-	}
-	return o, nil
+	return nil, fault
 }
 
 // lineFault returns the first thing that no line between markers has, whatever it says: invalid
@@ -126,7 +125,8 @@ func lineFault(line string, m *markers) (at int, what error) {
 // opener reads the line of an envelope and writes it anew from what it has read.
 type opener struct {
 	w       *jsonWriter
-	text    []byte // up to the end of the line
+	source  string
+	text    []byte // the same up to the end of the line
 	start   int    // of the line
 	scanner strictjson.Scanner
 	s       selection
@@ -134,6 +134,7 @@ type opener struct {
 	items   []Delivered
 	omitted int
 	out     []byte
+	decoded []byte // of the last string
 }
 
 // span is where something stands.
@@ -177,7 +178,7 @@ func (o *opener) line(scope string) *Error {
 	if len(o.spans) == 0 && o.omitted == 0 {
 		return openError(ErrUndeliverable, top[1].ValueStart)
 	}
-	o.s = newSelection(make([]Item, len(o.spans)), scope, math.MaxInt, nil)
+	o.s.begin(make([]Item, len(o.spans)), scope, math.MaxInt, nil)
 	o.items = make([]Delivered, len(o.spans))
 	for i, s := range o.spans {
 		if o.items[i], err = o.item(i, s.start); err != nil {
@@ -240,7 +241,7 @@ func (o *opener) item(i, start int) (d Delivered, err *Error) {
 	}
 	value := func(k int) []byte { return o.text[members[k].ValueStart:members[k].ValueEnd] }
 	d.Citation = json.RawMessage(bytes.Clone(value(0)))
-	d.Content = string(strictjson.Decode(value(1)))
+	d.Content = o.decode(members[1].ValueStart, members[1].ValueEnd)
 	d.Kind = defaultKind
 	if len(members) == 4 {
 		d.Kind = string(strictjson.Decode(value(3)))
@@ -265,6 +266,16 @@ func (o *opener) item(i, start int) (d Delivered, err *Error) {
 	o.out, _, _ = o.w.quoter.AppendString(o.out, d.Content, math.MaxInt)
 	o.out = o.w.appendTail(o.w.markers.breakFrom(o.out, from), &d.Item, d.Truncated)
 	return d, nil
+}
+
+// decode returns the value of the string from byte start to end: a part of the text, if it may be.
+func (o *opener) decode(start, end int) string {
+	literal := o.text[start:end]
+	if bytes.IndexByte(literal, '\\') < 0 {
+		return o.source[start+1 : end-1]
+	}
+	o.decoded = strictjson.AppendDecoded(o.decoded[:0], literal)
+	return string(o.decoded)
 }
 
 // field is a member that an object must have: its name, and what its value begins with unless

@@ -271,4 +271,23 @@ func TestJSONDuplicates(t *testing.T) {
 		assert.Equal(t, 2000, p.Report.Count(envelope.Included))
 		assert.Equal(t, 4000, p.Report.Count(envelope.Duplicate))
 	})
+	t.Run("where the cheap hash tells none apart", func(t *testing.T) {
+		var items []envelope.Item
+		for i := range 3000 {
+			items = append(items, memory(fmt.Sprintf("%04d the same end", i%1000), "x"))
+		}
+		start := time.Now()
+		p, err := envelope.JSON{}.Render(items, envelope.Budget{
+			MaxBytes: -1, MaxItems: -1, MaxItemBytes: -1, MinTruncatedBytes: -1,
+		})
+		require.NoError(t, err)
+		assert.Less(t, time.Since(start), time.Second) // a few ms
+		for i, item := range p.Report.Items {
+			want := envelope.Included
+			if i >= 1000 {
+				want = envelope.Duplicate
+			}
+			require.Equal(t, want, item.Outcome, "%d", i)
+		}
+	})
 }

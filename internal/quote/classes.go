@@ -64,9 +64,10 @@ func IsInvisible(r rune) bool { return anyInvisible(r, r) }
 // Blank reports whether s is empty or only white space. Of more white space at the beginning than
 // window bytes, nobody asks what follows.
 func Blank(s string, window int) bool {
-	if s != "" && ' ' < s[0] && s[0] < utf8.RuneSelf {
-		return false // most texts
-	}
+	return (s == "" || s[0] <= ' ' || s[0] >= utf8.RuneSelf) && onlyWhiteSpace(s, window)
+}
+
+func onlyWhiteSpace(s string, window int) bool {
 	for i, r := range s {
 		if !WhiteSpace(r) {
 			return false
