@@ -98,14 +98,12 @@ func (b Budget) bounds() (bounds, error) {
 	}, nil
 }
 
-// plain returns the byte bounds of b with their defaults spelt out.
-func (b Budget) plain() Budget {
-	return Budget{
-		MaxBytes:          bound(b.MaxBytes, defaultBytes, Unlimited),
-		MaxItems:          bound(b.MaxItems, defaultItems, Unlimited),
-		MaxItemBytes:      bound(b.MaxItemBytes, defaultItemBytes, Unlimited),
-		MinTruncatedBytes: bound(b.MinTruncatedBytes, defaultMinTruncatedBytes, Unlimited),
-	}
+// spell makes the bounds of r, which has no others, those of b with their defaults spelt out.
+func (b *Budget) spell(r *Budget) {
+	r.MaxBytes = bound(b.MaxBytes, defaultBytes, Unlimited)
+	r.MaxItems = bound(b.MaxItems, defaultItems, Unlimited)
+	r.MaxItemBytes = bound(b.MaxItemBytes, defaultItemBytes, Unlimited)
+	r.MinTruncatedBytes = bound(b.MinTruncatedBytes, defaultMinTruncatedBytes, Unlimited)
 }
 
 // lookBytes is how much of a content is looked at in any case, where a bound would have it more.
@@ -212,15 +210,12 @@ func (v *survey) open(start, outside, cutTail int, fits bool) {
 // nearlyFull is more room than a cut leaves unused.
 const nearlyFull = 64
 
-// noted enters candidate i, the newest, and returns the buffer to go on with and what counts as
+// noted enters candidate i, the newest of a pass that is surveyed, and returns the buffer to go on with and what counts as
 // done with the content.
 func (s *space) noted(
 	m meter, dst []byte, i int, content string, t trimmed,
 ) ([]byte, trimmed) {
 	v := &s.survey
-	if !v.on {
-		return dst, t
-	}
 	if t.outcome == Malformed {
 		before, _ := m.measure(content[:t.invalid], math.MaxInt)
 		v.admits = max(v.admits, before+len(ellipsis))

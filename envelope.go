@@ -145,13 +145,20 @@ func (j JSON) AppendReport(dst []byte, items []Item, b Budget, r *Report) ([]byt
 		return dst, err
 	}
 	sel := newSelection(items, j.Scope, limits.item, r.Items)
-	r.Items, r.Budget = sel.report, b.plain()
+	r.Items = sel.report
+	b.spell(&r.Budget)
 	if b.Counter != nil {
-		counted, all := w, sel // copies, so that without a counter neither is on the heap
-		dst, *r, err = withinTokens(&counted, &all, dst, b)
-		return dst, err
+		return w.fitTokens(sel, dst, b, r)
 	}
 	return w.fit(dst, &sel, limits, b.Even, r), nil
+}
+
+// fitTokens appends the text that the tokens have room for. The writer and the selection are copies,
+// so that they are on the heap only where a counter is asked.
+func (w jsonWriter) fitTokens(sel selection, dst []byte, b Budget, r *Report) ([]byte, error) {
+	dst, report, err := withinTokens(&w, &sel, dst, b)
+	*r = report
+	return dst, err
 }
 
 // fit appends the text that the limits have room for, shared between the items if it is to be even.
@@ -192,7 +199,9 @@ func (w *jsonWriter) appendText(
 		item := &sel.items[i]
 		var t trimmed
 		out, t = w.appendItem(out, item, &c, sel.delivered == 0, room)
-		out, t = room.noted(w.meter(), out, i, item.Content, t)
+		if room.survey.on {
+			out, t = room.noted(w.meter(), out, i, item.Content, t)
+		}
 		sel.settle(i, t)
 	}
 	r.Bytes = 0

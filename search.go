@@ -251,7 +251,7 @@ func withinTokens(
 		if search.fits > 0 {
 			sel.restart(limits.item)
 		}
-		r.Budget = try.plain()
+		try.spell(&r.Budget)
 		out = f.fit(out[:len(dst)], sel, limits, b.Even, &r)
 		kept, err := search.take(size, out[len(dst):])
 		if err != nil {

@@ -25,7 +25,8 @@ type appender interface {
 }
 
 var bothRenderers = map[string]appender{
-	"JSON": envelope.JSON{}, "Markdown": envelope.Markdown{Sections: []envelope.Section{{Limit: -1}}},
+	"JSON":     envelope.JSON{},
+	"Markdown": envelope.Markdown{Sections: []envelope.Section{{Limit: -1}}},
 }
 
 // randomSearch draws a renderer, and items and a budget with which something is left out, as a
@@ -297,13 +298,14 @@ func TestCounterFails(t *testing.T) {
 				})
 				given := make([]byte, 4, 4000)
 				copy(given, "keep")
-				dst, r, err := a.Append(given, items, envelope.Budget{MaxTokens: 250, Counter: counter})
+				b := envelope.Budget{MaxTokens: 250, Counter: counter}
+				dst, r, err := a.Append(given, items, b)
 				if calls <= nth {
 					assert.NoError(t, err) // the search was over
 					continue
 				}
 				assert.Equal(t, "keep", string(dst))
-				require.ErrorIs(t, err, envelope.ErrCounter, "%s at call %d of %s", name, nth, renderer)
+				require.ErrorIs(t, err, envelope.ErrCounter, "%s, %d, %s", name, nth, renderer)
 				var e *envelope.Error
 				require.ErrorAs(t, err, &e)
 				assert.NotContains(t, err.Error(), "secret")
@@ -328,7 +330,7 @@ func TestTokenBudgets(t *testing.T) {
 		{"nothing to count", envelope.Budget{MaxTokens: 0}, "", 2520, 0},
 		{"no bound, no counter", envelope.Budget{MaxTokens: -1}, "", 2520, 0},
 		{"no bound, counted", envelope.Budget{MaxTokens: -1, Counter: four}, "", 2520, 630},
-		{"a bound that does not bind", envelope.Budget{MaxTokens: 630, Counter: four}, "", 2520, 630},
+		{"a bound that fits", envelope.Budget{MaxTokens: 630, Counter: four}, "", 2520, 630},
 		{"one token less", envelope.Budget{MaxTokens: 629, Counter: four}, "", 2516, 629},
 		{
 			"MaxBytes holds too", envelope.Budget{MaxBytes: 1000, MaxTokens: 629, Counter: four},
@@ -377,7 +379,10 @@ func TestSearchEncodesCitationsOnce(t *testing.T) {
 			memory("m", content),
 		}
 		counts := 0
-		counter := counterFunc(func(text string) (int, error) { counts++; return wordCounter(text) })
+		counter := counterFunc(func(text string) (int, error) {
+			counts++
+			return wordCounter(text)
+		})
 		text, r, err := a.Append(nil, items, envelope.Budget{
 			MaxBytes: 3000, MaxTokens: 450, Counter: counter, Even: true,
 		})
