@@ -210,8 +210,8 @@ func (v *survey) open(start, outside, cutTail int, fits bool) {
 // nearlyFull is more room than a cut leaves unused.
 const nearlyFull = 64
 
-// noted enters candidate i, the newest of a pass that is surveyed, and returns the buffer to go on with and what counts as
-// done with the content.
+// noted enters candidate i, the newest of a pass that is surveyed. It returns the buffer to go on
+// with and what counts as done with the content.
 func (s *space) noted(
 	m meter, dst []byte, i int, content string, t trimmed,
 ) ([]byte, trimmed) {

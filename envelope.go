@@ -153,8 +153,8 @@ func (j JSON) AppendReport(dst []byte, items []Item, b Budget, r *Report) ([]byt
 	return w.fit(dst, &sel, limits, b.Even, r), nil
 }
 
-// fitTokens appends the text that the tokens have room for. The writer and the selection are copies,
-// so that they are on the heap only where a counter is asked.
+// fitTokens appends the text that the tokens have room for. The writer and the selection are
+// copies, so that they are on the heap only where a counter is asked.
 func (w jsonWriter) fitTokens(sel selection, dst []byte, b Budget, r *Report) ([]byte, error) {
 	dst, report, err := withinTokens(&w, &sel, dst, b)
 	*r = report

@@ -85,8 +85,8 @@ func (m Markdown) AppendReport(dst []byte, items []Item, b Budget, r *Report) ([
 	return w.fit(dst, &sel, limits, b.Even, r), nil
 }
 
-// fitTokens appends the text that the tokens have room for. The writer and the selection are copies,
-// so that they are on the heap only where a counter is asked.
+// fitTokens appends the text that the tokens have room for. The writer and the selection are
+// copies, so that they are on the heap only where a counter is asked.
 func (w markdownWriter) fitTokens(sel selection, dst []byte, b Budget, r *Report) ([]byte, error) {
 	dst, report, err := withinTokens(&w, &sel, dst, b)
 	*r = report

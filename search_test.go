@@ -144,6 +144,23 @@ func TestEven(t *testing.T) {
 
 func sameError(a, b error) bool { return fmt.Sprint(a) == fmt.Sprint(b) }
 
+// Where characters are wide, the smallest bound is one that they have no use for: the next one that
+// does delivers both, if the last is cut a little further.
+func TestEvenCutsTheLast(t *testing.T) {
+	items := []envelope.Item{
+		memory("1", strings.Repeat("记", 100)), memory("2", strings.Repeat("x", 100)),
+	}
+	_, r, err := envelope.JSON{}.Append(nil, items, envelope.Budget{MaxItemBytes: 66})
+	require.NoError(t, err)
+	for short, want := range []string{"66 66", "66 65", "66 64", "0 64"} {
+		text, even, err := envelope.JSON{}.Append(nil, items,
+			envelope.Budget{MaxBytes: r.Bytes - short, Even: true})
+		require.NoError(t, err)
+		got := fmt.Sprint(even.Items[0].DeliveredBytes, even.Items[1].DeliveredBytes)
+		assert.Equal(t, want, got, "%s", text)
+	}
+}
+
 // The case that Even is for: a long page before short facts.
 func TestEvenPageBeforeFacts(t *testing.T) {
 	items := []envelope.Item{memory("page", strings.Repeat("A page of the handbook. ", 125))}
