@@ -26,6 +26,8 @@ func render(args []string, s streams) (int, error) {
 		"maximum bytes of one item's content (0: 2000, -1: no bound)")
 	f.IntVar(&budget.MinTruncatedBytes, "min-truncated-bytes", 0,
 		"minimum bytes of a content that is cut (0: 64, -1: no minimum)")
+	f.BoolVar(&budget.Even, "even", false,
+		"share the text between the items: short ones whole, long ones cut alike")
 	file, err := parse(f, args, s)
 	if err != nil {
 		return failed, err
