@@ -16,7 +16,7 @@ import (
 type part uint8
 
 const (
-	framePart    part = iota // the notice, the markers, and what stands between the parts of an item
+	framePart    part = iota // the notice, the markers, and what stands between other parts
 	citationPart             // where an item is from
 	contentPart              // what it says
 	escapePart               // what it takes to write that so that it stays inside
@@ -56,8 +56,8 @@ type place struct {
 	item int
 }
 
-// attribute counts each token where its first byte stands. Tokens do not end where parts do, so that
-// another way to count would come out a few tokens different; the sum would not.
+// attribute counts each token where its first byte stands. Tokens do not end where parts do, so
+// that another way to count would come out a few tokens different; the sum would not.
 func attribute(text string, codec tokenizer.Codec) (costs, error) {
 	_, tokens, err := codec.Encode(text)
 	if err != nil {

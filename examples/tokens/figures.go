@@ -33,10 +33,10 @@ func printFigures(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	for _, print := range []func(io.Writer, []corpus) error{
+	for _, figure := range []func(io.Writer, []corpus) error{
 		printGuess, printUse, printCitations, printForms, printEscapes, printSpeed,
 	} {
-		if err := print(out, all); err != nil {
+		if err := figure(out, all); err != nil {
 			return err
 		}
 		fmt.Fprintln(out)
@@ -58,6 +58,9 @@ func (c *counting) Count(text string) (int, error) {
 // use is one rendering in a number of tokens that is too few for everything.
 type use struct {
 	corpus string
+	items  []envelope.Item
+	form   renderer
+	codec  tokenizer.Codec
 	even   bool
 	tokens int
 	used   int
@@ -69,8 +72,8 @@ func short(r envelope.Report) bool {
 	return r.Count(envelope.Truncated)+r.Count(envelope.TooShort)+r.Count(envelope.NoRoom) > 0
 }
 
-// uses renders every corpus in every size with every vocabulary, in order and shared, as JSON and as
-// Markdown, and returns those where not everything fits.
+// uses renders every corpus in every size with every vocabulary, in order and shared, as JSON and
+// as Markdown, and returns those where not everything fits.
 func uses(all []corpus) ([]use, error) {
 	var list []use
 	for _, name := range vocabularies {
@@ -90,8 +93,8 @@ func uses(all []corpus) ([]use, error) {
 							return nil, err
 						}
 						if short(p.Report) {
-							u := use{c.name, even, tokens, p.Report.Tokens, counter.calls}
-							list = append(list, u)
+							list = append(list, use{c.name, c.items, r, codec, even, tokens,
+								p.Report.Tokens, counter.calls})
 						}
 					}
 				}
@@ -114,12 +117,17 @@ func printUse(out io.Writer, all []corpus) error {
 	}
 	fmt.Fprintln(out, "MaxTokens: tokens used of those allowed, where not everything fits")
 	for _, even := range []bool{false, true} {
-		for _, c := range append(all[:len(all):len(all)], corpus{name: "all"}) {
-			u := summarize(list, c.name, even)
-			fmt.Fprintf(out, "%-8s Even %-5v %3d runs: median %5.1f %%, least %5.1f %%, over %d;"+
-				" counts: median %d, most %d\n",
-				c.name, even, u.runs, u.median, u.least, u.over, u.counts, u.most)
+		row := func(name string, from int) {
+			u := summarize(list, name, even, from)
+			fmt.Fprintf(out, "%-8s Even %-5v from %4d tokens, %2d runs: median %5.1f %%,"+
+				" least %5.1f %%, over %d; counts: median %d, most %d\n",
+				name, even, from, u.runs, u.median, u.least, u.over, u.counts, u.most)
 		}
+		for _, c := range all {
+			row(c.name, sizes[0])
+		}
+		row("all", sizes[0])
+		row("all", 1000)
 	}
 	return nil
 }
@@ -131,12 +139,12 @@ type summary struct {
 	counts, most  int
 }
 
-// summarize takes the uses of a corpus, or of all.
-func summarize(list []use, corpus string, even bool) (s summary) {
+// summarize takes the uses of a corpus, or of all, with so many tokens at least.
+func summarize(list []use, corpus string, even bool, from int) (s summary) {
 	var used []float64
 	var counts []int
 	for _, u := range list {
-		if u.even != even || u.corpus != corpus && corpus != "all" {
+		if u.even != even || u.tokens < from || u.corpus != corpus && corpus != "all" {
 			continue
 		}
 		used = append(used, 100*float64(u.used)/float64(u.tokens))
@@ -201,7 +209,8 @@ func printCitations(out io.Writer, _ []corpus) error {
 		if err != nil {
 			return err
 		}
-		for form, r := range map[string]renderer{"JSON": envelope.JSON{}, "Markdown": sections} {
+		fmt.Fprintf(out, "%-12s", name)
+		for i, r := range []renderer{envelope.JSON{}, sections} {
 			n, err := tokens(r, one, codec)
 			if err != nil {
 				return err
@@ -210,8 +219,9 @@ func printCitations(out io.Writer, _ []corpus) error {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(out, "%-12s %-9s %d\n", name, form, n-first)
+			fmt.Fprintf(out, "  %s %d", [...]string{"JSON", "Markdown"}[i], n-first)
 		}
+		fmt.Fprintln(out)
 	}
 	return nil
 }

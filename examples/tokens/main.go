@@ -8,9 +8,9 @@
 // The items are JSON objects, one a line, with the members kind, citation and content. The
 // vocabularies are in the program: nothing is downloaded.
 //
-// A counter is asked several times for texts of about the size of the budget. One that takes time in
-// the square of the longest word takes seconds for a single word of 100,000 letters, which whoever
-// writes an item can write. The one used here is linear; -figures shows it. Try your own.
+// A counter is asked several times for texts of about the size of the budget. One that takes time
+// in the square of the longest word takes seconds for a single word of 100,000 letters, which
+// whoever writes an item can write. The one used here is linear; -figures shows it. Try your own.
 package main
 
 import (
@@ -39,10 +39,11 @@ func run(args []string, in io.Reader, out, diagnostics io.Writer) error {
 	var (
 		b          = envelope.Budget{MaxBytes: envelope.Unlimited}
 		markdown   = f.Bool("markdown", false, "render for reading, not as a JSON envelope")
-		vocabulary = f.String("vocabulary", string(tokenizer.O200kBase), "o200k_base or cl100k_base")
-		table      = f.Bool("table", false, "print what each item costs, not the text")
-		svg        = f.String("svg", "", "draw what each item costs into this `file`")
-		figures    = f.Bool("figures", false, "print the figures of docs/budgets.md")
+		vocabulary = f.String("vocabulary", string(tokenizer.O200kBase),
+			"o200k_base or cl100k_base")
+		table   = f.Bool("table", false, "print what each item costs, not the text")
+		svg     = f.String("svg", "", "draw what each item costs into this `file`")
+		figures = f.Bool("figures", false, "print the figures of docs/budgets.md")
 	)
 	f.IntVar(&b.MaxTokens, "tokens", 1000, "maximum tokens of the text (-1: no bound)")
 	f.IntVar(&b.MaxItems, "max-items", 0, "maximum number of items (0: 8, -1: no bound)")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -132,4 +133,37 @@ func TestPicture(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, string(want), string(got),
 		"go run . -tokens 600 -svg ../../docs/budgets.svg "+handbook)
+}
+
+// The program in docs/budgets.md runs as it stands there, in a module of its own.
+func TestDocument(t *testing.T) {
+	document, err := os.ReadFile("../../docs/budgets.md")
+	require.NoError(t, err)
+	_, program, found := strings.Cut(string(document), "```go\n")
+	require.True(t, found)
+	program, _, found = strings.Cut(program, "```\n")
+	require.True(t, found)
+	module, err := os.ReadFile("go.mod")
+	require.NoError(t, err)
+	sums, err := os.ReadFile("go.sum")
+	require.NoError(t, err)
+	here, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"main.go": program, "go.sum": string(sums),
+		"go.mod": strings.Replace(string(module), "=> ../../", "=> "+filepath.ToSlash(here), 1),
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
+	}
+	c := exec.Command("go", "run", ".")
+	c.Dir = dir
+	c.Env = append(os.Environ(), "GOFLAGS=-mod=mod -buildvcs=false")
+	var out, diagnostics bytes.Buffer
+	c.Stdout, c.Stderr = &out, &diagnostics
+	require.NoError(t, c.Run(), diagnostics.String())
+	opened, err := envelope.JSON{}.Open(strings.TrimSuffix(out.String(), "\n"))
+	require.NoError(t, err)
+	assert.Len(t, opened, 1)
+	assert.Regexp(t, `[0-9]+ tokens, MaxBytes -1\n$`, diagnostics.String())
 }
