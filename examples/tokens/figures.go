@@ -132,7 +132,7 @@ func printUse(out io.Writer, all []corpus) error {
 	return nil
 }
 
-// summary is what there is to say of several uses: of their tokens in per cent, and of their counts.
+// summary is what there is to say of several uses: their tokens in per cent, and their counts.
 type summary struct {
 	runs, over    int
 	median, least float64

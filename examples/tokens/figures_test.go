@@ -14,9 +14,9 @@ import (
 	"github.com/untrusted-context/envelope"
 )
 
-// TestUse holds the search to what it is for: the tokens are used, and few texts are counted. Where
-// fewer than 90 in 100 are used, no budget in bytes uses many more: the rest has no room for another
-// citation.
+// TestUse holds the search to what it is for: the tokens are used, and few texts are counted.
+// Where fewer than 90 in 100 are used, no budget in bytes uses many more: the rest has no room
+// for another citation.
 func TestUse(t *testing.T) {
 	all, err := corpora()
 	require.NoError(t, err)
