@@ -137,7 +137,7 @@ func largest[M meter](
 				high = spent{size: most + 1}
 			}
 			low, whole = spent{next, n}, all
-			if room-n < h.growing(next) {
+			if room-n < h.growth(next) {
 				return buf, low.size, whole
 			}
 		}
@@ -189,17 +189,16 @@ func (h *sharing) delivered(size int) int {
 	return n
 }
 
-// growing returns a number of bytes by which the contents grow at least when the size grows by more
-// than nearBytes. Every cut content grows then if no piece of it is longer.
-func (h *sharing) growing(size int) int {
+// growth returns by how many bytes the contents grow at least when the size grows by more than
+// nearBytes: each that is cut, but for the last, fills the new size up to a piece. With room for less
+// than that there is no need to look for a size that is a little larger.
+func (h *sharing) growth(size int) int {
+	each := max(nearBytes+1-(h.piece-1), 0)
 	n := 0
-	if h.piece > nearBytes {
-		return n
-	}
 	for i := range h.sel.report {
 		r := &h.sel.report[i]
 		if r.Outcome.Delivered() && r.DeliveredBytes > size+nearBytes && i != h.survey.last {
-			n++
+			n += each
 		}
 	}
 	return n
