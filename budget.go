@@ -31,8 +31,10 @@ type Budget struct {
 	// Even shares the text between the items: short ones whole, long ones cut alike, the last one
 	// perhaps further. Without it the first long item takes what is left, and the rest get nothing.
 	// The bound of one item becomes the largest, from MinTruncatedBytes to MaxItemBytes, with which
-	// every candidate that the limits allow is delivered, or MinTruncatedBytes (at least 1) where
-	// there is none. [Report].Budget says which bound it is.
+	// every candidate that the limits allow is delivered; one that is up to 8 bytes larger may do
+	// as well. Where there is none it is the smallest with which each could be delivered by
+	// itself: MinTruncatedBytes (at least 1), or a few bytes more where characters are wide.
+	// [Report].Budget says which bound it is.
 	Even bool
 	// MaxTokens bounds the tokens of the whole text, as Counter counts them: for the text that is
 	// returned, the counter has said at most that many. The text is the one that some MaxBytes
@@ -99,14 +101,12 @@ func (b Budget) bounds() (bounds, error) {
 	}, nil
 }
 
-// plain returns the byte bounds of b with their defaults spelt out.
-func (b Budget) plain() Budget {
-	return Budget{
-		MaxBytes:          bound(b.MaxBytes, defaultBytes, Unlimited),
-		MaxItems:          bound(b.MaxItems, defaultItems, Unlimited),
-		MaxItemBytes:      bound(b.MaxItemBytes, defaultItemBytes, Unlimited),
-		MinTruncatedBytes: bound(b.MinTruncatedBytes, defaultMinTruncatedBytes, Unlimited),
-	}
+// spell makes the bounds of r, which has no others, those of b with their defaults spelt out.
+func (b *Budget) spell(r *Budget) {
+	r.MaxBytes = bound(b.MaxBytes, defaultBytes, Unlimited)
+	r.MaxItems = bound(b.MaxItems, defaultItems, Unlimited)
+	r.MaxItemBytes = bound(b.MaxItemBytes, defaultItemBytes, Unlimited)
+	r.MinTruncatedBytes = bound(b.MinTruncatedBytes, defaultMinTruncatedBytes, Unlimited)
 }
 
 // lookBytes is how much of a content is looked at in any case, where a bound would have it more.
@@ -212,15 +212,12 @@ func (v *survey) open(start, outside, cutTail, room int) {
 // nearlyFull is more room than a cut leaves unused.
 const nearlyFull = 64
 
-// noted enters candidate i, the newest, and returns the buffer to go on with and what counts as
-// done with the content.
+// noted enters candidate i, the newest of a pass that is surveyed. It returns the buffer to go on
+// with and what counts as done with the content.
 func (s *space) noted(
 	m meter, dst []byte, i int, content string, t trimmed,
 ) ([]byte, trimmed) {
 	v := &s.survey
-	if !v.on {
-		return dst, t
-	}
 	if t.outcome == Malformed {
 		before, _ := m.measure(content[:t.invalid], math.MaxInt)
 		v.admits = max(v.admits, before+len(ellipsis))

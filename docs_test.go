@@ -83,7 +83,7 @@ func requireTests(t *testing.T, document, command string) {
 		re, err := regexp.Compile(pattern)
 		require.NoError(t, err, command)
 		var names []string
-		for _, module := range []string{".", "bench", "examples"} {
+		for _, module := range []string{".", "bench", "examples", "examples/tokens"} {
 			names = append(names, testsOf(t, filepath.Join(module, pkg))...)
 		}
 		kind := map[string]string{"-run": "Test", "-fuzz": "Fuzz", "-bench": "Benchmark"}[flag]

@@ -135,9 +135,6 @@ func (j JSON) Append(dst []byte, items []Item, b Budget) ([]byte, Report, error)
 // of r.Items to its capacity, so that in the end nothing is allocated for up to 16 items.
 func (j JSON) AppendReport(dst []byte, items []Item, b Budget, r *Report) ([]byte, error) {
 	*r = Report{Items: r.Items[:0]}
-	if b.Counter != nil {
-		return j.appendCounted(dst, items, b, r)
-	}
 	w, err := j.writer()
 	if err != nil {
 		return dst, err
@@ -148,24 +145,19 @@ func (j JSON) AppendReport(dst []byte, items []Item, b Budget, r *Report) ([]byt
 	}
 	var sel selection
 	sel.begin(items, j.Scope, limits.item, r.Items)
-	r.Items, r.Budget = sel.report, b.plain()
+	r.Items = sel.report
+	b.spell(&r.Budget)
+	if b.Counter != nil {
+		return w.fitTokens(sel, dst, b, r)
+	}
 	return w.fit(dst, &sel, limits, b.Even, r), nil
 }
 
-// appendCounted is AppendReport for a budget with a counter, with which the writer and the
-// selection are on the heap.
-func (j JSON) appendCounted(dst []byte, items []Item, b Budget, r *Report) ([]byte, error) {
-	w, err := j.writer()
-	if err != nil {
-		return dst, err
-	}
-	limits, err := b.bounds()
-	if err != nil {
-		return dst, err
-	}
-	var sel selection
-	sel.begin(items, j.Scope, limits.item, r.Items)
-	dst, *r, err = withinTokens(&w, &sel, dst, b)
+// fitTokens appends the text that the tokens have room for. The writer and the selection are
+// copies, so that they are on the heap only where a counter is asked.
+func (w jsonWriter) fitTokens(sel selection, dst []byte, b Budget, r *Report) ([]byte, error) {
+	dst, report, err := withinTokens(&w, &sel, dst, b)
+	*r = report
 	return dst, err
 }
 

@@ -77,14 +77,21 @@ func (m Markdown) AppendReport(dst []byte, items []Item, b Budget, r *Report) ([
 	}
 	var sel selection
 	sel.begin(items, m.Scope, limits.item, r.Items)
-	r.Items, r.Budget = sel.report, b.plain()
+	r.Items = sel.report
+	b.spell(&r.Budget)
 	w.items = w.order(&sel)
 	if b.Counter != nil {
-		counted, all := w, sel // copies, so that without a counter neither is on the heap
-		dst, *r, err = withinTokens(&counted, &all, dst, b)
-		return dst, err
+		return w.fitTokens(sel, dst, b, r)
 	}
 	return w.fit(dst, &sel, limits, b.Even, r), nil
+}
+
+// fitTokens appends the text that the tokens have room for. The writer and the selection are
+// copies, so that they are on the heap only where a counter is asked.
+func (w markdownWriter) fitTokens(sel selection, dst []byte, b Budget, r *Report) ([]byte, error) {
+	dst, report, err := withinTokens(&w, &sel, dst, b)
+	*r = report
+	return dst, err
 }
 
 // fit appends the text that the limits have room for, shared between the items if it is to be even.
@@ -267,7 +274,9 @@ func (w *markdownWriter) appendSection(
 		item := &sel.items[i]
 		var t trimmed
 		dst, t = w.appendItem(dst, item, &c, place{section, shown + 1, rank + 1}, s)
-		dst, t = s.noted(w.meter(), dst, i, item.Content, t)
+		if s.survey.on {
+			dst, t = s.noted(w.meter(), dst, i, item.Content, t)
+		}
 		sel.settle(i, t)
 		if t.outcome != Malformed {
 			rank++

@@ -65,6 +65,8 @@ func registerBudget(f *flag.FlagSet, b *envelope.Budget) {
 		"maximum bytes of one item's content (0: 2000, -1: no bound)")
 	f.IntVar(&b.MinTruncatedBytes, "min-truncated-bytes", 0,
 		"minimum bytes of a content that is cut (0: 64, -1: no minimum)")
+	f.BoolVar(&b.Even, "even", false,
+		"share the text between the items: short ones whole, long ones cut alike")
 }
 
 // render renders the items as the options say.
