@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -228,4 +229,35 @@ func TestEventsOfHosts(t *testing.T) {
 			assert.Contains(t, out, `{"hookSpecificOutput":{"hookEventName":"`+event+`",`)
 		})
 	}
+}
+
+// FuzzEvent reads events in one piece and byte by byte: no input panics, and both are the same.
+func FuzzEvent(f *testing.F) {
+	files, err := filepath.Glob("testdata/events/*.json")
+	require.NoError(f, err)
+	require.NotEmpty(f, files)
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		require.NoError(f, err)
+		f.Add(data)
+	}
+	f.Add([]byte("\ufeff\ufeff {\"prompt\":\"\\ud83d\",\"x\":[{}]}{"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		object, reason := readObject(bytes.NewReader(data))
+		again, other := readObject(iotest.OneByteReader(bytes.NewReader(data)))
+		require.Equal(t, reason, other)
+		require.Equal(t, string(object), string(again))
+		if reason != "" {
+			return
+		}
+		e, reason := parseEvent(object)
+		if reason != "" {
+			return
+		}
+		for _, name := range []string{memberEvent, memberPrompt, memberFolder} {
+			if text, found, _ := e.text(name); found {
+				require.True(t, utf8.ValidString(text))
+			}
+		}
+	})
 }

@@ -379,3 +379,25 @@ func TestScopeIsNotReported(t *testing.T) {
 		assert.NotContains(t, stderr, word)
 	}
 }
+
+// FuzzNormalizedRemote has a password in each way in which a remote can have one: it never becomes
+// part of the scope.
+func FuzzNormalizedRemote(f *testing.F) {
+	for _, tt := range remotes {
+		f.Add(tt.remote, "sam")
+	}
+	f.Fuzz(func(t *testing.T, rest, user string) {
+		const secret = "s3cr3t-p4ssw0rd"
+		for _, before := range []string{
+			"https://" + user + ":", "https://", "ssh://" + user + ":", user + ":", "git://:",
+		} {
+			remote := before + secret + "@" + rest
+			if strings.ContainsAny(user, "/?#@:") || strings.ContainsFunc(user, space) {
+				continue // the password is none then
+			}
+			scope := normalizedRemote(remote)
+			require.NotContains(t, scope, secret, "%q", remote)
+		}
+		normalizedRemote(rest)
+	})
+}

@@ -255,3 +255,42 @@ func TestSettingsWithoutEntries(t *testing.T) {
 		assert.Equal(t, want, string(got), "%q", text)
 	}
 }
+
+// FuzzSettings puts a hook into settings and takes it out: no input panics, what was settings stays
+// settings with the hook in it, and an installation that nobody touched is undone to the byte.
+func FuzzSettings(f *testing.F) {
+	h := hostNamed("claude-code")
+	for _, text := range settingsCases {
+		f.Add(caseFor(h, text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		entries := []hookEntry{
+			{"UserPromptSubmit", "envelope hook -host claude-code -url x"},
+			{"SessionStart", "envelope hook -host claude-code -url x"},
+		}
+		with, err := h.withEntries(data, entries)
+		if err != nil {
+			return
+		}
+		s, err := parseSettings(with)
+		require.NoError(t, err, "%q", with)
+		places := h.places(s)
+		require.GreaterOrEqual(t, len(places), len(entries))
+		without, err := h.withoutEntries(with)
+		require.NoError(t, err, "%q", with)
+		if !blankSettings(without) {
+			s, err = parseSettings(without)
+			require.NoError(t, err, "%q", without)
+			require.Empty(t, h.places(s))
+		}
+		if len(places) > len(entries) {
+			return // some were there before
+		}
+		in := &installation{host: h, data: with, exists: true, backup: data, record: backupSuffix}
+		there, err := in.entries()
+		require.NoError(t, err)
+		before, err := in.before(there)
+		require.NoError(t, err)
+		require.Equal(t, string(data), string(before))
+	})
+}
