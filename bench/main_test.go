@@ -19,7 +19,8 @@ import (
 	"github.com/untrusted-context/envelope/internal/numbers"
 )
 
-// What is compared does the same job: both renderers write the same bytes, and the peers run on every text.
+// What is compared does the same job: both renderers write the same bytes, and every contender runs
+// on every text.
 func TestTheSameJob(t *testing.T) {
 	texts, err := corpora("..")
 	must(err)
@@ -37,24 +38,29 @@ func TestTheSameJob(t *testing.T) {
 		if n := report.Count(envelope.Included); n != len(items) {
 			t.Errorf("%s: %d items as Markdown", text.name, n)
 		}
-		fitted := render(nil, items, envelope.Budget{})
-		if got := r.fit(items, 8000, 2000); len(got) > 8000 || len(fitted) > 8000 || len(fitted) < len(got)-8 {
-			t.Errorf("%s: %d and %d bytes", text.name, len(got), len(fitted))
+		own, got := render(nil, items, envelope.Budget{}), r.fit(items, 8000, 2000)
+		if len(got) > 8000 || len(own) > 8000 || len(own) < len(got)-8 {
+			t.Errorf("%s: %d and %d bytes", text.name, len(got), len(own))
 		}
-		for _, p := range peers() {
-			p.encode(text.take(2000, 0))
+		for _, contenders := range []func(corpus) []contender{
+			oneString(2000), sameJob, fitted, reading, writingLog, readingLog,
+		} {
+			for _, c := range contenders(text) {
+				c.run()
+			}
 		}
 	}
 }
 
 func TestDraw(t *testing.T) {
-	svg := draw([]chart{{title: "t", x: "x", lines: []line{{"a", [][2]float64{{1, 1}, {10, 20}}}}}})
+	svg := draw([]chart{{title: "t", x: "x", curves: []curve{{"a", []point{{1, 1}, {10, 20}}}}}})
 	if !strings.HasPrefix(string(svg), "<svg ") || !strings.Contains(string(svg), "<polyline") {
 		t.Errorf("%s", svg)
 	}
 }
 
-// The decoders of other libraries give back every code point and every text of the fuzz targets' seeds, as encoding/json does.
+// The decoders of other libraries give back every code point and every text of the fuzz targets'
+// seeds, as encoding/json does.
 func TestOtherDecoders(t *testing.T) {
 	var every strings.Builder
 	for c := rune(0); c <= 0x10ffff; c++ {

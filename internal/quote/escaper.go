@@ -248,15 +248,40 @@ func (t *Escaper) copyMasked(buf []byte, o int, s string, i int) (int, int) {
 				dirty &= dirty - 1
 				continue
 			}
+			if w := load64(s, i); t.twoByteMost {
+				if n := loneWidth(w); n > 0 {
+					store64(buf, o, w)
+					i, o = i+n, o+n
+					dirty = dirty >> (i - start) << (i - start)
+					continue
+				}
+			}
 			if o, i = t.copyWide(buf, o, s, i); i == next || i >= end {
 				return o, i
 			}
 			dirty = dirty >> (i - start) << (i - start)
 		}
-		copyRun(buf, o, s, i, end)
-		i, o = end, o+end-i
+		if i < end {
+			copyRun(buf, o, s, i, end)
+			i, o = end, o+end-i
+		}
 	}
 	return o, i
+}
+
+// loneWidth returns the length of the character that w begins with, if ASCII follows it and it is
+// one of those that are most often alone: a typographic mark of U+2000 to U+2027, an emoji, or a
+// letter of two bytes above U+00BF. It is 0 for any other.
+func loneWidth(w uint64) int {
+	switch {
+	case w&0x80c0ffff == 0x8080e2 && w>>16&0x3f < 0x28:
+		return 3
+	case w&0x80c0c0ffff == 0x80809ff0:
+		return 4
+	case w&0x80c0e0 == 0x80c0 && w&0xff > 0xc2:
+		return 2
+	}
+	return 0
 }
 
 // copyRun copies s from byte i to end 16 bytes at a time, the first in any case.
