@@ -262,7 +262,7 @@ var defaultWrapping = func() (l lineWrapping) {
 func (l *lineWrapping) fill(wrapper Wrapper) {
 	l.wrapper, l.markers = wrapper, newMarkers(wrapper.Begin, wrapper.End)
 	var buf [64]byte
-	// A marker has no quotes, and something that JSON has in strings only: it stands inside a string.
+	// A marker has no quotes and something that JSON has in strings only, so it stands in a string.
 	l.plainBelow = min(len(wrapper.Begin), len(wrapper.End))
 	if l.markers.in(citationNames) {
 		l.plainBelow = 0

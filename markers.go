@@ -18,7 +18,7 @@ type marker struct {
 // markers is the two markers of a wrapper.
 type markers struct {
 	both   [2]marker
-	common string // what stands in both markers: a text without it has neither; "" when nothing does
+	common string // what stands in both markers: a text without it has neither; or ""
 	rare   int    // of the character of it to look for
 	places [2]int // of that character in each marker
 }
@@ -90,7 +90,7 @@ func (m *marker) index(text []byte) int {
 		if end > len(text) {
 			return len(text)
 		}
-		if text[i] == m.text[0] && text[end-1] == m.text[len(m.text)-1] && string(text[i:end]) == m.text {
+		if text[end-1] == m.text[len(m.text)-1] && string(text[i:end]) == m.text {
 			return i
 		}
 	}

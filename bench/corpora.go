@@ -77,8 +77,9 @@ func events(code string) string {
 	for line := range strings.Lines(code) {
 		message, err := json.Marshal(strings.TrimSpace(line))
 		must(err)
-		fmt.Fprintf(&b, `{"time":"2026-01-02T03:%02d:%02d.%03dZ","level":"INFO","msg":%s,"took":%d}`+"\n",
-			n/60%60, n%60, n*7%1000, message, n*n%977)
+		fmt.Fprintf(&b, `{"time":"2026-01-02T03:%02d:%02d.%03dZ","level":"INFO",`,
+			n/60%60, n%60, n*7%1000)
+		fmt.Fprintf(&b, `"msg":%s,"took":%d}`+"\n", message, n*n%977)
 		n++
 	}
 	return b.String()
@@ -104,9 +105,9 @@ func diff(code string) string {
 
 // chat generates short messages with an emoji, a typographic quote or a dash now and then.
 func chat() string {
-	words := strings.Fields("so the build is green again — I’ve pushed a fix 🎉 can you look at the " +
-		"second test? it says “no room” 🤔 when there’s plenty … thanks a lot 👍🏽 déjà vu: we had that " +
-		"on Monday ✅ let’s merge and go home 🏠")
+	words := strings.Fields("so the build is green again — I’ve pushed a fix 🎉 can you look at " +
+		"the second test? it says “no room” 🤔 when there’s plenty … thanks a lot 👍🏽 déjà vu: we " +
+		"had that on Monday ✅ let’s merge and go home 🏠")
 	next := random()
 	var b strings.Builder
 	for b.Len() < 64<<10 {
@@ -156,8 +157,8 @@ func chinese(latin bool) string {
 // russian generates prose of the shape of Russian: common words of different lengths, a comma or a
 // full stop now and then.
 func russian() string {
-	words := strings.Fields("и в не на я быть он с что а по это она этот к но они мы весь который " +
-		"из у свой вот за от так мочь все говорить человек год знать первый работа жизнь другой " +
+	words := strings.Fields("и в не на я быть он с что а по это она этот к но они мы весь " +
+		"который из у свой вот за от так мочь все говорить человек год знать первый работа жизнь другой " +
 		"новый хотеть время место теперь система описание интерфейс изменение")
 	next := random()
 	var b strings.Builder

@@ -64,18 +64,21 @@ func (c chart) draw(b *strings.Builder, x0, y0 float64) {
 		return x, y
 	}
 	fmt.Fprintf(b, `<text x="%.0f" y="%.0f" font-weight="bold">%s</text>`+"\n", x0, y0-12, c.title)
-	fmt.Fprintf(b, `<text x="%.0f" y="%.0f" text-anchor="middle">%s</text>`+"\n", x0+w/2, y0+h+32, c.x)
+	fmt.Fprintf(b, `<text x="%.0f" y="%.0f" text-anchor="middle">%s</text>`+"\n",
+		x0+w/2, y0+h+32, c.x)
 	fmt.Fprintf(b, `<rect class="frame" x="%.0f" y="%.0f" width="%.0f" height="%.0f"/>`+"\n",
 		x0, y0, w, h)
 	for e := math.Ceil(low.x); e <= high.x; e++ {
 		x, _ := at(point{math.Pow(10, e), 1})
 		fmt.Fprintf(b, `<path class="grid" d="M%.1f %.1fV%.1f"/>`, x, y0, y0+h)
-		fmt.Fprintf(b, `<text x="%.1f" y="%.1f" text-anchor="middle">%s</text>`+"\n", x, y0+h+15, power(e))
+		fmt.Fprintf(b, `<text x="%.1f" y="%.1f" text-anchor="middle">%s</text>`+"\n",
+			x, y0+h+15, power(e))
 	}
 	for e := low.y; e <= high.y; e++ {
 		_, y := at(point{1, math.Pow(10, e)})
 		fmt.Fprintf(b, `<path class="grid" d="M%.1f %.1fH%.1f"/>`, x0, y, x0+w)
-		fmt.Fprintf(b, `<text x="%.1f" y="%.1f" text-anchor="end">%s µs</text>`+"\n", x0-4, y+4, power(e))
+		fmt.Fprintf(b, `<text x="%.1f" y="%.1f" text-anchor="end">%s µs</text>`+"\n",
+			x0-4, y+4, power(e))
 	}
 	ends := make([]float64, len(c.curves))
 	for i, curve := range c.curves {
@@ -90,7 +93,8 @@ func (c chart) draw(b *strings.Builder, x0, y0 float64) {
 	}
 	for i, y := range spaced(ends, 12) {
 		colour := colours[i%len(colours)]
-		fmt.Fprintf(b, `<path d="M%.1f %.1fL%.1f %.1f" stroke="%s"/>`, x0+w, ends[i], x0+w+8, y, colour)
+		fmt.Fprintf(b, `<path d="M%.1f %.1fL%.1f %.1f" stroke="%s"/>`,
+			x0+w, ends[i], x0+w+8, y, colour)
 		fmt.Fprintf(b, `<text x="%.1f" y="%.1f" style="fill:%s">%s</text>`+"\n",
 			x0+w+10, y+4, colour, c.curves[i].name)
 	}

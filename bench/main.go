@@ -33,8 +33,8 @@ func main() {
 	b.compare("One string of 2 KB, times as fast as "+baseline, oneString(2000))
 	b.compare("One string of 64 KB, times as fast as "+baseline, oneString(64<<10))
 	b.compare("Eight items of 2 KB, the same job, times as fast as "+baseline, sameJob)
-	b.compare("The same items fitted into 8000 bytes, times as fast as rendering anew at each step "+
-		"of a search", fitted)
+	b.compare("The same items fitted into 8000 bytes, times as fast as rendering anew at each "+
+		"step of a search", fitted)
 	b.compare("Reading the text of the eight items back, times as fast as json.Unmarshal into "+
 		"structures", reading)
 	b.compare("Eight messages of 2 KB written to a log, times as fast as an Encoder", writingLog)
@@ -109,7 +109,9 @@ func sameJob(text corpus) []contender {
 	return []contender{
 		{name: baseline, run: func() { r.render(items) }},
 		{name: "envelope", run: func() { buf = render(buf, items, unbounded) }},
-		{name: "envelope, Markdown instead", run: func() { buf = renderMarkdown(buf, items, unbounded) }},
+		{name: "envelope, Markdown instead", run: func() {
+			buf = renderMarkdown(buf, items, unbounded)
+		}},
 	}
 }
 

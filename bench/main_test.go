@@ -39,7 +39,8 @@ func TestTheSameJob(t *testing.T) {
 			t.Errorf("%s: %d items as Markdown", text.name, n)
 		}
 		own, got := render(nil, items, envelope.Budget{}), r.fit(items, 8000, 2000)
-		if len(got) > 8000 || len(own) > 8000 || len(own) < len(got)-8 {
+		full := len(own) >= len(got)-8 || report.Count(envelope.TooShort) > 0 // which r delivers
+		if len(got) > 8000 || len(own) > 8000 || !full {
 			t.Errorf("%s: %d and %d bytes", text.name, len(got), len(own))
 		}
 		for _, contenders := range []func(corpus) []contender{
@@ -81,7 +82,8 @@ func TestOtherDecoders(t *testing.T) {
 	for i, content := range contents {
 		items[i] = envelope.Item{Citation: cite(int64(i)), Content: content}
 	}
-	for _, e := range []envelope.Escape{0, envelope.EscapeNonASCII | envelope.EscapeMarkup | envelope.EscapeControls} {
+	const classes = envelope.EscapeNonASCII | envelope.EscapeMarkup | envelope.EscapeControls
+	for _, e := range []envelope.Escape{0, classes} {
 		text, report, err := envelope.JSON{Escape: e}.Append(nil, items, unbounded)
 		must(err)
 		if report.Count(envelope.Included) != len(items) {

@@ -15,7 +15,8 @@ func machine() string {
 	cpu := runtime.GOARCH
 	if info, err := os.ReadFile("/proc/cpuinfo"); err == nil {
 		for line := range strings.Lines(string(info)) {
-			if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+			name, value, _ := strings.Cut(line, ":")
+			if strings.TrimSpace(name) == "model name" {
 				cpu = strings.TrimSpace(value)
 				break
 			}
@@ -33,8 +34,9 @@ func machine() string {
 		cpu, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), experiment)
 }
 
-// measured is how a contender did: the median over the rounds of how many times as fast as the first
-// it was in the same round, and how far the middle half of the rounds is apart, as part of that.
+// measured is how a contender did: the median over the rounds of how many times as fast as the
+// first it was in the same round, and how far the middle half of the rounds is apart, as part of
+// that.
 type measured struct{ ratio, spread float64 }
 
 // measure times the contenders in turn, round by round.

@@ -111,8 +111,8 @@ type stdCitation struct {
 }
 
 // stdRenderer does with encoding/json what Append does: from the same items, in the same order of
-// checks. UTF-8 is checked, since the encoder would replace what is not; U+0085 is escaped, which it
-// leaves raw; the markers are broken.
+// checks. UTF-8 is checked, since the encoder would replace what is not; U+0085 is escaped, which
+// it leaves raw; the markers are broken.
 type stdRenderer struct {
 	line bytes.Buffer
 	out  []byte

@@ -64,7 +64,8 @@ func (d *Display) Hides(r rune) bool {
 // hidesAny reports whether one of the characters from first to last, which are not ASCII, is shown
 // as an escape.
 func (d *Display) hidesAny(first, last rune) bool {
-	return first <= '\u009f' || anyFormat(first, last) || d.invisible && overlap(ignorable, first, last)
+	return first <= '\u009f' || anyFormat(first, last) ||
+		d.invisible && overlap(ignorable, first, last)
 }
 
 // AppendString appends as much of s as has at most size bytes as displayed and takes at most room
@@ -77,7 +78,8 @@ func (d *Display) AppendString(
 	for n < len(s) {
 		if s[n] < utf8.RuneSelf {
 			o := len(dst)
-			o, n, displayed = d.copyWords(dst[:min(cap(dst), max(full, o))], o, s, n, displayed, size)
+			buf := dst[:min(cap(dst), max(full, o))]
+			o, n, displayed = d.copyWords(buf, o, s, n, displayed, size)
 			if dst = dst[:o]; n == len(s) {
 				break
 			}
@@ -115,7 +117,7 @@ func (d *Display) AppendString(
 func (d *Display) copyWords(
 	buf []byte, o int, s string, n, displayed, size int,
 ) (int, int, int) {
-	for clean := 0; len(s)-n >= wordBytes && len(buf)-o >= 2*wordBytes && size-displayed >= 2*wordBytes; {
+	for clean := 0; len(s)-n >= wordBytes && min(len(buf)-o, size-displayed) >= 2*wordBytes; {
 		w := load64(s, n)
 		hidden := unprintable(w)
 		if hidden == 0 && clean == 4*wordBytes { // a long run

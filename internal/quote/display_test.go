@@ -11,11 +11,12 @@ import (
 )
 
 var displays = []*Display{
-	NewDisplay("\n>     ", false), NewDisplay("\n>     ", true), NewDisplay("\n a long line break: ", false),
+	NewDisplay("\n>     ", false), NewDisplay("\n>     ", true),
+	NewDisplay("\n a long line break: ", false),
 }
 
-// TestShownPrefix has each byte at each place of a run of Han, and pieces of all kinds, and compares
-// with one character at a time.
+// TestShownPrefix has each byte at each place of a run of Han, and pieces of all kinds, and
+// compares with one character at a time.
 func TestShownPrefix(t *testing.T) {
 	slow := func(d *Display, s string) int {
 		for i := 0; ; {

@@ -348,8 +348,8 @@ func put(buf *[dirtyWordBytes]byte, n uint, form packed) uint {
 	return n + uint(form>>56)
 }
 
-// copyWide is copyBlocks for characters that are not ASCII, and for what follows them in the words of
-// a machine.
+// copyWide is copyBlocks for characters that are not ASCII, and for what follows them in the words
+// of a machine.
 func (t *Escaper) copyWide(buf []byte, o int, s string, i int) (int, int) {
 	for len(s)-i >= wordBytes && len(buf)-o >= 2*UnitBytes && s[i] >= utf8.RuneSelf {
 		w := load64(s, i)

@@ -15,8 +15,9 @@ import (
 // pieces are what texts are put together from, in which the fast ways take turns. The last six are
 // not valid.
 var pieces = []string{
-	"a", "words, ", "0123456789abcdefghijklmnopqrstuvwxyz", strings.Repeat("clean ", 15), "\"", "\\",
-	"\n\t", "\x00\x1f", "<&>`\x7f", strings.Repeat("\"\x01", 20), strings.Repeat("a \"word\" ", 12),
+	"a", "words, ", "0123456789abcdefghijklmnopqrstuvwxyz", strings.Repeat("clean ", 15), "\"",
+	"\\", "\n\t", "\x00\x1f", "<&>`\x7f", strings.Repeat("\"\x01", 20),
+	strings.Repeat("a \"word\" ", 12),
 	strings.Repeat("\u3164", 20), "é", "слово ", "漢字", strings.Repeat("漢字", 40), "ก", "한", "🎉",
 	"\U000e0041", "\u0085", "\u2028", "\u2029", "\u2027\u202a", "\u3028\u3029Å\u0105", "\u0080",
 	"\u009f", "\uffff", "\U00010000", "\u00ad", "\u200b", "“”…", strings.Repeat("“so” — 🎉 ", 20),

@@ -184,7 +184,8 @@ func view32(s string) (escaped, high, boundary, wrong uint64) {
 // first, second and third.
 func boundary32(x, y, z bytes32) archsimd.Mask8x32 {
 	nextLine := x.Equal(allC2.b32()).And(y.Equal(all85.b32()))
-	separator := x.Equal(allE2.b32()).And(y.Equal(all80.b32())).And(z.Or(all01.b32()).Equal(allA9.b32()))
+	separator := x.Equal(allE2.b32()).And(y.Equal(all80.b32())).
+		And(z.Or(all01.b32()).Equal(allA9.b32()))
 	return nextLine.Or(separator)
 }
 
@@ -300,10 +301,10 @@ func copyASCII(dst []byte, s string) int {
 	return n
 }
 
-// dirtiness is, as signed bytes, below 21 where x is not ASCII or a control, a quote or a backslash.
-// What is not ASCII is negative; suspects says how the flipped bit 02 brings quotes to the controls.
-// With that bit flipped a backslash is 5E, which another flip makes 0, and only that is less than 21
-// with 20 added.
+// dirtiness is, as signed bytes, below 21 where x is not ASCII or a control, a quote or a
+// backslash. What is not ASCII is negative; suspects says how the flipped bit 02 brings quotes to
+// the controls. With that bit flipped a backslash is 5E, which another flip makes 0, and only that
+// is less than 21 with 20 added.
 func dirtiness(x bytes32) archsimd.Int8x32 {
 	y := x.Xor(all02.b32())
 	backslash := y.Xor(all5E.b32()).AsInt8x32().AddSaturated(all20.b32().AsInt8x32())

@@ -51,7 +51,8 @@ func TestLook(t *testing.T) {
 			compareLook(t, s)
 		}
 		for _, text := range []string{
-			strings.Repeat("a", 70), strings.Repeat("ж", 35), strings.Repeat("漢", 24), strings.Repeat("🎉", 20),
+			strings.Repeat("a", 70), strings.Repeat("ж", 35), strings.Repeat("漢", 24),
+			strings.Repeat("🎉", 20),
 		} {
 			bytes := []byte(text)
 			for at := range bytes {
@@ -146,7 +147,8 @@ func TestSpread(t *testing.T) {
 			for k := n; k < blockBytes; k++ {
 				block[k], dirty = 'a', dirty&(1<<n-1)
 			}
-			other = other && strings.ContainsAny(string(block), "\x00\x01\x07\x0b\x0e\x10\x1f") || !utf8.Valid(block)
+			long := strings.ContainsAny(string(block), "\x00\x01\x07\x0b\x0e\x10\x1f")
+			other = other && long || !utf8.Valid(block)
 			var buf [spreadBytes]byte
 			written := spread(&buf, string(block), n, dirty)
 			if other {

@@ -47,8 +47,8 @@ func loadShort(s string) uint64 {
 
 func store64(b []byte, i int, w uint64) { binary.LittleEndian.PutUint64(b[i:i+wordBytes], w) }
 
-// LastWord returns the last eight bytes of s as a word. When s is shorter it is a word of what there
-// is.
+// LastWord returns the last eight bytes of s as a word. When s is shorter it is a word of what
+// there is.
 func LastWord(s string) uint64 {
 	switch {
 	case s == "":

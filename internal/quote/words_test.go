@@ -29,7 +29,9 @@ func TestSuspectsTellTheLowestByte(t *testing.T) {
 				if at+1 < wordBytes {
 					word[at+1] = above
 				}
-				first := bytes.IndexFunc(word, func(r rune) bool { return r > 0xff || special(byte(r)) })
+				first := bytes.IndexFunc(word, func(r rune) bool {
+					return r > 0xff || special(byte(r))
+				})
 				w := load64(string(word), 0)
 				require.Equal(t, first, lowestByte(suspects(w)), "%q", word)
 				require.Equal(t, first >= 0, highMask(suspects(w)) != 0, "%q", word)
@@ -56,8 +58,8 @@ func lowestByte(w uint64) int {
 	return -1
 }
 
-// TestSuspectsMissNone has the byte above be what it may: no byte that has to be told is hidden by a
-// borrow.
+// TestSuspectsMissNone has the byte above be what it may: no byte that has to be told is hidden by
+// a borrow.
 func TestSuspectsMissNone(t *testing.T) {
 	for low := range 256 {
 		for c := range 256 {
