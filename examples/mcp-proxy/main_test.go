@@ -15,6 +15,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -95,6 +96,7 @@ func newServer() *mcp.Server {
 				resource(&mcp.ResourceContents{URI: "file:///b", Blob: []byte{5}}),
 				&mcp.ResourceLink{URI: "file:///c", Name: "c"},
 				&mcp.TextContent{Text: " "},
+				&mcp.TextContent{Text: "last"},
 			},
 		}, nil
 	})
@@ -215,8 +217,10 @@ func TestProxy(t *testing.T) {
 		assert.Equal(t, want.Meta, got.Meta)
 		require.Len(t, got.Content, 6)
 		opened := openText(t, got.Content[1])
-		require.Len(t, opened, 2)
+		require.Len(t, opened, 3)
 		assert.Equal(t, "first", opened[0].Content)
+		assert.Equal(t, "last", opened[2].Content)
+		assert.NotContains(t, string(opened[2].Citation.(json.RawMessage)), "uri")
 		assert.Equal(t, attack, opened[1].Content)
 		var cited citation
 		require.NoError(t, opened[1].DecodeCitation(&cited))
@@ -580,10 +584,12 @@ var attacks = map[string]string{
 	"boundaries":    answer(content(block("fine\u2028\u0085\u2029")) + `,"x":"` + "\u2028" + `"`),
 	"an error": strings.Replace(evil, `"result"`,
 		`"error":{"code":-1,"message":"fine"},"result"`, 1),
-	"no result":     `{"jsonrpc":"2.0","id":ID}` + "\n",
-	"no array":      answer(`"content":"EVIL"`),
+	"no result": `{"jsonrpc":"2.0","id":ID}` + "\n",
+	"no array":  answer(`"content":"EVIL"`),
+	"no text": `{"jsonrpc":"2.0","method":"x","params":{"x":"` + "\xff" + `"}}` + "\n" +
+		good,
 	"an old result": answer(`"toolResult":"fine","TOOLRESULT":"EVIL"`),
-	"many blocks":   answer(content(strings.Repeat(block("EVIL")+",", 20000) + block("EVIL"))),
+	"many blocks":   answer(content(strings.Repeat(block("EVIL")+",", 2e4) + block("EVIL"))),
 	"notifications": strings.Repeat(`{"jsonrpc":"2.0","method":"notifications/message",`+
 		`"params":{"level":"info","data":"x"}}`+"\n", 1000) + good,
 	"a flood":     strings.Repeat(to("5555", evil), 20000) + good,
@@ -641,6 +647,7 @@ func TestHostileServer(t *testing.T) {
 // checkAnswer checks a line that the host is given, and says how many answers to the call it has.
 func checkAnswer(t *testing.T, line string, call int) (answers int) {
 	require.NotContains(t, line, "EVIL")
+	require.True(t, utf8.ValidString(line), line)
 	require.False(t, strings.ContainsAny(line, "\u0085\u2028\u2029"))
 	for _, message := range messages([]byte(line)) {
 		decoded, err := jsonrpc.DecodeMessage(message)

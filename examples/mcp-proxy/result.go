@@ -180,8 +180,8 @@ func (r *renderer) result(result members, cited citation) error {
 	return err
 }
 
-// mostBlocks is how many blocks a result may have. A message has room for millions of them, of which
-// each takes far more memory than it is long.
+// mostBlocks is how many blocks a result may have. A message has room for millions of them, of
+// which each takes far more memory than it is long.
 const mostBlocks = 10_000
 
 // group is the texts that become one envelope.
