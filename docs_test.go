@@ -109,8 +109,8 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// The code in docs/frameworks.md stands in the program that the text before it links to, where a test
-// compiles it, and is no longer than it should be.
+// The code in docs/frameworks.md stands in the program that the text before it links to, where a
+// test compiles it, and is no longer than it should be.
 func TestFrameworksDocument(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("docs", "frameworks.md"))
 	require.NoError(t, err)

@@ -410,7 +410,8 @@ func TestFilter(t *testing.T) {
 	counting := envelope.JSON{Bare: true, Omitted: true, Checksum: true}
 	line, _, err := counting.Append(nil, items, envelope.Budget{MaxItems: 3})
 	require.NoError(t, err)
-	part, err := counting.Filter(string(line), func(i int, _ envelope.Delivered) bool { return i == 0 })
+	first := func(i int, _ envelope.Delivered) bool { return i == 0 }
+	part, err := counting.Filter(string(line), first)
 	require.NoError(t, err)
 	assert.Contains(t, part, `"items":[{`)
 	assert.Contains(t, part, `],"omitted":3,"crc32c":"`, "one that was, and two more")

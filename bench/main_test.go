@@ -107,7 +107,9 @@ func TestOtherDecodersReadEveryNumber(t *testing.T) {
 		"segmentio":               segmentio.Unmarshal,
 		"sonic":                   sonic.Unmarshal,
 		"sonic, as encoding/json": sonic.ConfigStd.Unmarshal,
-		"json/v2":                 func(data []byte, v any) error { return jsonv2.Unmarshal(data, v) },
+		"json/v2": func(data []byte, v any) error {
+			return jsonv2.Unmarshal(data, v)
+		},
 	}
 	for _, n := range numbers.Crooked {
 		items := []envelope.Item{
