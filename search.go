@@ -190,8 +190,8 @@ func (h *sharing) delivered(size int) int {
 }
 
 // growth returns by how many bytes the contents grow at least when the size grows by more than
-// nearBytes: each that is cut, but for the last, fills the new size up to a piece. With room for less
-// than that there is no need to look for a size that is a little larger.
+// nearBytes: each that is cut, but for the last, fills the new size up to a piece. With room for
+// less than that there is no need to look for a size that is a little larger.
 func (h *sharing) growth(size int) int {
 	each := max(nearBytes+1-(h.piece-1), 0)
 	n := 0
