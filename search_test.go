@@ -507,8 +507,7 @@ func TestEvenCost(t *testing.T) {
 				most = 4
 			}
 			times := shortest[1].Seconds() / shortest[0].Seconds()
-			t.Logf("%s, %s: %v, even %v: %.2f times",
-				name, renderer, shortest[0], shortest[1], times)
+			t.Logf("%s, %s: %.2f times %v", name, renderer, times, shortest[0])
 			assert.LessOrEqual(t, times, most, "%s, %s", name, renderer)
 		}
 	}
@@ -525,8 +524,8 @@ func FuzzReportBudget(f *testing.F) {
 			int16(rng.IntN(80)), int16(rng.IntN(1200)))
 	}
 	f.Fuzz(func(
-		t *testing.T, long, short, id string,
-		options uint16, maxBytes, maxItem, least, tokens int16,
+		t *testing.T, long, short, id string, options uint16,
+		maxBytes, maxItem, least, tokens int16,
 	) {
 		items := []envelope.Item{
 			memory("e"+id, strings.Repeat(long, 1+int(options>>14))), memory("f"+id, short),
