@@ -22,8 +22,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files of the exported API")
 
-// The exported API is what testdata/api says, so that a change of it is seen. After a change that
-// is meant: go test -run API . -update
+// The exported API is what testdata/api says, so that a change of it is seen. After an intended
+// change: go test -run API . -update
 func TestAPI(t *testing.T) {
 	for _, dir := range []string{".", "transcript"} {
 		t.Run(dir, func(t *testing.T) {
@@ -32,7 +32,8 @@ func TestAPI(t *testing.T) {
 			}
 			got := exportedAPI(t, dir)
 			require.NotEmpty(t, got)
-			golden := filepath.Join("testdata", "api", strings.ReplaceAll(dir, ".", "envelope")+".txt")
+			name := strings.ReplaceAll(dir, ".", "envelope") + ".txt"
+			golden := filepath.Join("testdata", "api", name)
 			if *update {
 				require.NoError(t, os.WriteFile(golden, []byte(got), 0o666))
 			}
@@ -61,11 +62,12 @@ func exportedAPI(t *testing.T, dir string) string {
 	p, err := doc.NewFromFiles(files, parsed, "example.org/"+dir)
 	require.NoError(t, err)
 	var b bytes.Buffer
+	config := printer.Config{Mode: printer.UseSpaces | printer.TabIndent, Tabwidth: 8}
 	show := func(decl ast.Decl) {
 		if f, ok := decl.(*ast.FuncDecl); ok {
 			f.Body = nil
 		}
-		require.NoError(t, (&printer.Config{Mode: printer.UseSpaces | printer.TabIndent, Tabwidth: 8}).Fprint(&b, files, decl))
+		require.NoError(t, config.Fprint(&b, files, decl))
 		b.WriteString("\n")
 	}
 	values := func(all []*doc.Value) {
@@ -91,11 +93,19 @@ func exportedAPI(t *testing.T, dir string) string {
 	return b.String()
 }
 
-// One value of each renderer, used by many goroutines, gives each what it gives one.
+// Many goroutines that share one renderer each get the text that a single one gets.
 func TestConcurrentUse(t *testing.T) {
 	j := envelope.JSON{Scope: "s", Escape: envelope.EscapeMarkup}
-	m := envelope.Markdown{Scope: "s", Sections: []envelope.Section{{Kind: "memory"}}, Show: envelope.ShowRank}
-	items := []envelope.Item{memory("e1", "a\u2028"+end+textEnd), memory("e2", strings.Repeat("中", 2000)), {Citation: map[string]any{"u": "\u2028"}, Content: "x"}}
+	m := envelope.Markdown{
+		Scope:    "s",
+		Sections: []envelope.Section{{Kind: "memory"}},
+		Show:     envelope.ShowRank,
+	}
+	items := []envelope.Item{
+		memory("e1", "a\u2028"+end+textEnd),
+		memory("e2", strings.Repeat("中", 2000)),
+		{Citation: map[string]any{"u": "\u2028"}, Content: "x"},
+	}
 	wantJ, err := j.Render(items, envelope.Budget{})
 	require.NoError(t, err)
 	wantM, err := m.Render(items, envelope.Budget{})
@@ -110,7 +120,8 @@ func TestConcurrentUse(t *testing.T) {
 				gotM, errM := m.Render(items, envelope.Budget{})
 				_, errOpen := j.Open(gotJ.Content)
 				errCheck := m.Check(gotM.Content)
-				if errJ != nil || errM != nil || errOpen != nil || errCheck != nil || gotJ.Content != wantJ.Content || gotM.Content != wantM.Content {
+				if errJ != nil || errM != nil || errOpen != nil || errCheck != nil ||
+					gotJ.Content != wantJ.Content || gotM.Content != wantM.Content {
 					t.Error(errJ, errM, errOpen, errCheck, gotJ, gotM)
 					return
 				}

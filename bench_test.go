@@ -40,7 +40,8 @@ func eachCorpus(run func(name string, items []envelope.Item)) {
 }
 
 func BenchmarkAppend(b *testing.B) {
-	for name, budget := range map[string]envelope.Budget{"whole": {MaxBytes: -1, MaxItemBytes: -1}, "fitted": {}} {
+	budgets := map[string]envelope.Budget{"whole": {MaxBytes: -1, MaxItemBytes: -1}, "fitted": {}}
+	for name, budget := range budgets {
 		eachCorpus(func(corpus string, items []envelope.Item) {
 			b.Run(name+"/"+corpus, func(b *testing.B) {
 				b.ReportAllocs()
@@ -54,8 +55,9 @@ func BenchmarkAppend(b *testing.B) {
 // BenchmarkAppendLong shows that what is cut away costs nothing: 64 KB and 64 MB take the same
 // time in one budget.
 func BenchmarkAppendLong(b *testing.B) {
+	parts := map[string]string{"ascii": "some words ", "chinese": "记忆", "blank": " "}
 	for _, size := range []int{64 << 10, 64 << 20} {
-		for name, part := range map[string]string{"ascii": "some words ", "chinese": "记忆", "blank": " "} {
+		for name, part := range parts {
 			content := strings.Repeat(part, size/len(part))
 			if name == "blank" {
 				content += "x"
@@ -80,9 +82,13 @@ func benchmarkLong(tb testing.TB, rounds int, content string) {
 }
 
 func TestBenchmarkBodies(t *testing.T) {
-	eachCorpus(func(_ string, items []envelope.Item) { benchmarkAppend(t, 2, items, envelope.Budget{}) })
+	eachCorpus(func(_ string, items []envelope.Item) {
+		benchmarkAppend(t, 2, items, envelope.Budget{})
+	})
 	benchmarkLong(t, 2, strings.Repeat("x", 1<<20))
-	eachCorpus(func(_ string, items []envelope.Item) { benchmarkMarkdown(t, 2, items, envelope.Budget{}) })
+	eachCorpus(func(_ string, items []envelope.Item) {
+		benchmarkMarkdown(t, 2, items, envelope.Budget{})
+	})
 	require.Len(t, corpora, 4)
 }
 
@@ -104,9 +110,10 @@ func BenchmarkMarkdown(b *testing.B) {
 }
 
 func benchmarkMarkdown(tb testing.TB, rounds int, items []envelope.Item, b envelope.Budget) {
+	m := envelope.Markdown{Sections: []envelope.Section{{Limit: envelope.Unlimited}}}
 	dst := make([]byte, 0, 1<<20)
 	for range rounds {
-		out, report, err := envelope.Markdown{Sections: []envelope.Section{{Limit: envelope.Unlimited}}}.Append(dst, items, b)
+		out, report, err := m.Append(dst, items, b)
 		if err != nil || report.Bytes == 0 || len(out) != report.Bytes {
 			tb.Fatalf("%d bytes, %+v, %v", len(out), report, err)
 		}

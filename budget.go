@@ -24,15 +24,17 @@ type Budget struct {
 	// is: a text with one item, such as a tool's result, is given all its room by Unlimited.
 	MaxItemBytes int
 	// MinTruncatedBytes is the minimum length of a truncated content, measured likewise. An item
-	// that would be cut shorter is left out; with a MaxItemBytes below it, every item that is
-	// longer than that. Default 64; Unlimited is no minimum.
+	// that would be cut shorter is left out. So with a MaxItemBytes below this minimum, every item
+	// longer than MaxItemBytes is left out. Default 64; Unlimited is no minimum.
 	MinTruncatedBytes int
 
 	// Even shares the text between the items: short ones whole, long ones cut alike, the last one
 	// perhaps further. Without it the first long item takes what is left, and the rest get nothing.
 	// The bound of one item becomes the largest, from MinTruncatedBytes to MaxItemBytes, with which
-	// every candidate that the limits allow is delivered, or MinTruncatedBytes (at least 1) where
-	// there is none. [Report].Budget says which bound it is.
+	// every candidate that the limits allow is delivered; one that is up to 8 bytes larger may do
+	// as well. Where there is none it is the smallest with which each could be delivered by
+	// itself: MinTruncatedBytes (at least 1), or a few bytes more where characters are wide.
+	// [Report].Budget says which bound it is.
 	Even bool
 	// MaxTokens bounds the tokens of the whole text, as Counter counts them: for the text that is
 	// returned, the counter has said at most that many. The text is the one that some MaxBytes
@@ -40,7 +42,8 @@ type Budget struct {
 	// they are, with their defaults. 0 and Unlimited are no bound; with Unlimited the text is
 	// counted all the same, for Report.Tokens.
 	MaxTokens int
-	// Counter counts for MaxTokens. It is an error to set one of the two alone, but for Unlimited.
+	// Counter counts for MaxTokens. A MaxTokens above 0 needs one, and a Counter needs a MaxTokens,
+	// which may be Unlimited. Anything else is an error.
 	Counter Counter
 }
 
@@ -98,14 +101,12 @@ func (b Budget) bounds() (bounds, error) {
 	}, nil
 }
 
-// plain returns the byte bounds of b with their defaults spelt out.
-func (b Budget) plain() Budget {
-	return Budget{
-		MaxBytes:          bound(b.MaxBytes, defaultBytes, Unlimited),
-		MaxItems:          bound(b.MaxItems, defaultItems, Unlimited),
-		MaxItemBytes:      bound(b.MaxItemBytes, defaultItemBytes, Unlimited),
-		MinTruncatedBytes: bound(b.MinTruncatedBytes, defaultMinTruncatedBytes, Unlimited),
-	}
+// spell makes the bounds of r, which has no others, those of b with their defaults spelt out.
+func (b *Budget) spell(r *Budget) {
+	r.MaxBytes = bound(b.MaxBytes, defaultBytes, Unlimited)
+	r.MaxItems = bound(b.MaxItems, defaultItems, Unlimited)
+	r.MaxItemBytes = bound(b.MaxItemBytes, defaultItemBytes, Unlimited)
+	r.MinTruncatedBytes = bound(b.MinTruncatedBytes, defaultMinTruncatedBytes, Unlimited)
 }
 
 // lookBytes is how much of a content is looked at in any case, where a bound would have it more.
@@ -164,8 +165,7 @@ func (s *space) head(dst []byte, least int) ([]byte, bool) {
 func (s *space) open(dst, head []byte, tail, cutTail int) ([]byte, allowance) {
 	room := s.end - len(dst) - len(head) - tail
 	if s.survey.on {
-		alone := room + len(dst) - s.survey.start
-		s.survey.open(len(dst), len(head)+tail, cutTail, alone > 0)
+		s.survey.open(len(dst), len(head)+tail, cutTail, room)
 	}
 	if room <= 0 || s.survey.over {
 		return dst, s.none()
@@ -203,24 +203,21 @@ func (v *survey) begin(start int) {
 	}
 }
 
-// open notes what the newest candidate takes but for its content.
-func (v *survey) open(start, outside, cutTail int, fits bool) {
-	v.newest.fits = fits
+// open notes what the newest candidate takes but for its content, and the room that leaves.
+func (v *survey) open(start, outside, cutTail, room int) {
+	v.newest.fits = room+start > v.start // in a text of its own
 	v.newest.start, v.newest.outside, v.newest.cutTail = start, outside, cutTail
 }
 
 // nearlyFull is more room than a cut leaves unused.
 const nearlyFull = 64
 
-// noted enters candidate i, the newest, and returns the buffer to go on with and what counts as
-// done with the content.
+// noted enters candidate i, the newest of a pass that is surveyed. It returns the buffer to go on
+// with and what counts as done with the content.
 func (s *space) noted(
 	m meter, dst []byte, i int, content string, t trimmed,
 ) ([]byte, trimmed) {
 	v := &s.survey
-	if !v.on {
-		return dst, t
-	}
 	if t.outcome == Malformed {
 		before, _ := m.measure(content[:t.invalid], math.MaxInt)
 		v.admits = max(v.admits, before+len(ellipsis))

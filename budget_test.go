@@ -35,8 +35,9 @@ func TestJSONBudgetSweep(t *testing.T) {
 				return len(twin.render([]twinItem{{"memory", citation, content, truncated}}, 0))
 			}
 			delivered := 0
+			items := []envelope.Item{memory("e", content)}
 			for most := 1; most <= 2000; most++ {
-				p, err := envelope.JSON{}.Render([]envelope.Item{memory("e", content)}, envelope.Budget{MaxBytes: most})
+				p, err := envelope.JSON{}.Render(items, envelope.Budget{MaxBytes: most})
 				require.NoError(t, err)
 				require.LessOrEqual(t, len(p.Content), most)
 				require.Equal(t, len(p.Content), p.Report.Bytes)
@@ -55,18 +56,22 @@ func TestJSONBudgetSweep(t *testing.T) {
 					prefix, ok := strings.CutSuffix(got, "…")
 					require.True(t, ok && strings.HasPrefix(content, prefix))
 					_, width := utf8.DecodeRuneInString(content[len(prefix):])
-					if more := content[:len(prefix)+width] + "…"; len(more) <= 2000 && len(more) < len(content) {
+					more := content[:len(prefix)+width] + "…"
+					if len(more) <= 2000 && len(more) < len(content) {
 						require.Greater(t, size(more, true), most, "one more would have fitted")
 					}
 				default:
 					require.Empty(t, p.Content)
 					if len(content) <= 2000 {
-						require.Greater(t, size(content, false), most, "the whole would have fitted")
+						require.Greater(t, size(content, false), most,
+							"the whole would have fitted")
 					}
-					require.Contains(t, []envelope.Outcome{envelope.TooShort, envelope.NoRoom}, r.Outcome)
+					cutAway := []envelope.Outcome{envelope.TooShort, envelope.NoRoom}
+					require.Contains(t, cutAway, r.Outcome)
 					for n, c := range content {
 						if n += utf8.RuneLen(c); n+3 >= 64 && n+3 < len(content) {
-							require.Greater(t, size(content[:n]+"…", true), most, "the shortest would have fitted")
+							require.Greater(t, size(content[:n]+"…", true), most,
+								"the shortest would have fitted")
 							break
 						}
 					}
@@ -77,7 +82,7 @@ func TestJSONBudgetSweep(t *testing.T) {
 	}
 }
 
-// The bounds, one below, at and one above.
+// Each bound is tried one below, at and one above a length.
 func TestJSONBounds(t *testing.T) {
 	x := func(n int) string { return strings.Repeat("x", n) }
 	tests := []struct {
@@ -118,25 +123,37 @@ func TestJSONBounds(t *testing.T) {
 	}
 }
 
-// Of a bound above MaxBytes no more than 64 KiB is looked at, to the byte.
+// An item bound above MaxBytes looks at no more than 64 KiB of a content, to the byte.
 func TestJSONLooksAt64KiB(t *testing.T) {
 	const last = 64<<10 - len("…") - 1 // that could be delivered in so many bytes
 	for at, want := range map[int]string{last: "malformed", last + 1: "truncated"} {
-		items := []envelope.Item{memory("e", strings.Repeat("x", at)+"\xff"+strings.Repeat("y", 100))}
+		content := strings.Repeat("x", at) + "\xff" + strings.Repeat("y", 100)
+		items := []envelope.Item{memory("e", content)}
 		p, err := envelope.JSON{}.Render(items, envelope.Budget{MaxItemBytes: envelope.Unlimited})
 		require.NoError(t, err)
 		assert.Equal(t, []string{want}, outcomesOf(p.Report), at)
 	}
 }
 
-// What an ellipsis stands for is longer than the ellipsis, so that a cut content is always
-// shorter than its source.
+// An ellipsis takes the place of more bytes than its own, so that a cut content is always shorter
+// than its source.
 func TestJSONEllipsisStandsForMore(t *testing.T) {
-	for content, want := range map[string]string{"abc": "no-room", "abcd": "too-short", "abcde": "a…", "abcdef": "ab…", "a中文": "a…", "\x01\x01\x01\x01\x01": "\x01…", "a\x01": "too-short"} {
+	for content, want := range map[string]string{
+		"abc":                  "no-room",
+		"abcd":                 "too-short",
+		"abcde":                "a…",
+		"abcdef":               "ab…",
+		"a中文":                  "a…",
+		"\x01\x01\x01\x01\x01": "\x01…",
+		"a\x01":                "too-short",
+	} {
 		items := []envelope.Item{memory("e", content)}
 		p, err := envelope.JSON{}.Render(items, envelope.Budget{})
 		require.NoError(t, err)
-		p, err = envelope.JSON{}.Render(items, envelope.Budget{MaxBytes: len(p.Content) - 1, MinTruncatedBytes: 1})
+		p, err = envelope.JSON{}.Render(items, envelope.Budget{
+			MaxBytes:          len(p.Content) - 1,
+			MinTruncatedBytes: 1,
+		})
 		require.NoError(t, err)
 		got := p.Report.Items[0].Outcome.String()
 		if p.Ready() {
@@ -148,9 +165,10 @@ func TestJSONEllipsisStandsForMore(t *testing.T) {
 }
 
 func TestJSONEmptyResults(t *testing.T) {
+	items := []envelope.Item{memory("e", "content")}
 	for _, most := range []int{1, 2, 3, 63, 64, 243, 244, 300} {
 		dst := []byte("keep\x00\xff")
-		got, report, err := envelope.JSON{}.Append(dst[:4], []envelope.Item{memory("e", "content")}, envelope.Budget{MaxBytes: most})
+		got, report, err := envelope.JSON{}.Append(dst[:4], items, envelope.Budget{MaxBytes: most})
 		require.NoError(t, err)
 		assert.Equal(t, "keep", string(got))
 		assert.Equal(t, 0, report.Bytes)
@@ -165,23 +183,26 @@ func TestJSONEmptyResults(t *testing.T) {
 	}
 }
 
-// Beyond what could be delivered nothing is read.
+// Invalid UTF-8 behind what could be delivered is not looked at.
 func TestJSONInvalidBeyondTheBound(t *testing.T) {
 	content := strings.Repeat("x", 1997) + "\xff" + strings.Repeat("y", 10)
-	p, err := envelope.JSON{}.Render([]envelope.Item{memory("e", content)}, envelope.Budget{})
+	items := []envelope.Item{memory("e", content)}
+	p, err := envelope.JSON{}.Render(items, envelope.Budget{})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"truncated"}, outcomesOf(p.Report))
-	p, err = envelope.JSON{}.Render([]envelope.Item{memory("e", content)}, envelope.Budget{MaxItemBytes: envelope.Unlimited})
+	p, err = envelope.JSON{}.Render(items, envelope.Budget{MaxItemBytes: envelope.Unlimited})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"malformed"}, outcomesOf(p.Report))
 }
 
-// What the item bound could deliver is looked at also where the text has no room for it.
+// Invalid UTF-8 within the item bound is found even where the text has no room for the content.
 func TestInvalidBeyondTheRoom(t *testing.T) {
 	items := []envelope.Item{memory("e", strings.Repeat("x", 99)+"\xff")}
+	type render func([]envelope.Item, envelope.Budget) (envelope.Prepared, error)
 	j, m := envelope.JSON{}, envelope.Markdown{}
+	renders := map[string]render{"JSON": j.Render, "Markdown": m.Render}
 	for most := 1; most <= 600; most++ {
-		for name, render := range map[string]func([]envelope.Item, envelope.Budget) (envelope.Prepared, error){"JSON": j.Render, "Markdown": m.Render} {
+		for name, render := range renders {
 			p, err := render(items, envelope.Budget{MaxBytes: most, MaxItemBytes: 100})
 			require.NoError(t, err)
 			require.Equal(t, []string{"malformed"}, outcomesOf(p.Report), "%s %d", name, most)

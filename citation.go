@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"hash/maphash"
 	"iter"
+	"math"
 	"strconv"
+	"strings"
 
 	"github.com/untrusted-context/envelope/internal/encode"
 	"github.com/untrusted-context/envelope/internal/quote"
@@ -96,6 +98,7 @@ type citation struct {
 	version string
 	object  []byte // of any other citation: the compact JSON object
 	key     []byte // the same with its strings spelt one way, to compare
+	lacks   string // once it is resolved, what lacking returns
 	asIs    bool   // its strings are ASCII without a character that is ever escaped
 	parsed  bool   // to resolve it took more than a look
 }
@@ -119,7 +122,7 @@ func (c *citation) resolve(v any, scope string) *Error {
 		}
 		c.parsed = true
 	}
-	if c.lacking() != "" {
+	if c.lacks = c.lacking(); c.lacks != "" {
 		return nil
 	}
 	if err := c.validate(); err != nil {
@@ -209,7 +212,7 @@ func (c *citation) hash(kind string) uint64 {
 	return h*odd + maphash.Bytes(hashSeed, c.key)
 }
 
-// glance is a hash for at most fewItems citations, of which it does no harm when all collide.
+// glance is a cheap hash, for citations of which it does no harm when all collide.
 func (c *citation) glance() uint64 {
 	const odd = 0x9e3779b97f4a7c15
 	h := uint64(c.ref.Revision)*odd + uint64(len(c.key))
@@ -227,40 +230,44 @@ func (c *citation) appendJSON(dst []byte, t *quote.Escaper) []byte {
 	case c.form == objectForm:
 		return t.AppendEncoded(dst, c.object)
 	case c.form == memoryForm && c.scope == "":
-		dst = c.appendRef(append(dst, `{"memory_ref":`...), t)
+		dst = append(dst, `{"memory_ref":{"family":"`...)
 	case c.form == memoryForm:
-		dst = c.appendQualified(append(dst, `{"memory":`...), t)
+		dst = c.appendText(append(dst, `{"memory":{"scope_id":"`...), t, c.scope)
+		dst = append(dst, `","artifact":{"family":"`...)
 	case c.scope == "":
-		dst = c.appendRef(append(dst, `{"artifact_ref":`...), t)
+		dst = append(dst, `{"artifact_ref":{"family":"`...)
 	default:
-		dst = c.appendQualified(append(dst, `{"artifact":`...), t)
+		dst = c.appendText(append(dst, `{"artifact":{"scope_id":"`...), t, c.scope)
+		dst = append(dst, `","artifact":{"family":"`...)
 	}
-	if c.form == memoryForm {
-		dst = c.appendText(append(dst, `,"entry_id":`...), t, c.entry)
-		dst = c.appendText(append(dst, `,"entry_version_id":`...), t, c.version)
+	dst = c.appendText(dst, t, c.ref.Family)
+	dst = c.appendText(append(dst, `","artifact_id":"`...), t, c.ref.ArtifactID)
+	dst = strconv.AppendInt(append(dst, `","revision":`...), c.ref.Revision, 10)
+	if c.scope != "" {
+		dst = append(dst, '}')
 	}
-	return append(dst, '}')
+	if c.form == artifactForm {
+		return append(dst, "}}"...)
+	}
+	dst = c.appendText(append(dst, `},"entry_id":"`...), t, c.entry)
+	dst = c.appendText(append(dst, `","entry_version_id":"`...), t, c.version)
+	return append(dst, `"}`...)
 }
 
-// appendText appends a string of c as a literal.
+// appendText appends the inside of a string of c.
 func (c *citation) appendText(dst []byte, t *quote.Escaper, s string) []byte {
 	if c.asIs {
-		return append(append(append(dst, '"'), s...), '"')
+		return append(dst, s...)
 	}
-	return t.AppendLiteral(dst, s)
+	dst, _, _ = t.AppendString(dst, s, math.MaxInt)
+	return dst
 }
 
-func (c *citation) appendQualified(dst []byte, t *quote.Escaper) []byte {
-	dst = c.appendText(append(dst, `{"scope_id":`...), t, c.scope)
-	dst = c.appendRef(append(dst, `,"artifact":`...), t)
-	return append(dst, '}')
-}
-
-func (c *citation) appendRef(dst []byte, t *quote.Escaper) []byte {
-	dst = c.appendText(append(dst, `{"family":`...), t, c.ref.Family)
-	dst = c.appendText(append(dst, `,"artifact_id":`...), t, c.ref.ArtifactID)
-	dst = strconv.AppendInt(append(dst, `,"revision":`...), c.ref.Revision, 10)
-	return append(dst, '}')
+// fewer reports that c is one of this package's citations, plain, and has no string of n bytes.
+func (c *citation) fewer(n int) bool {
+	ref := &c.ref
+	longest := max(len(c.scope), len(ref.Family), len(ref.ArtifactID), len(c.entry), len(c.version))
+	return c.asIs && c.form != objectForm && longest < n
 }
 
 // leastBytes is a length that appendJSON never falls below.
@@ -289,6 +296,9 @@ func objectCitation(v any) (citation, *Error) {
 	}
 	if len(raw) == 0 {
 		return citation{}, nil
+	}
+	if own, ok := exact(string(raw)); ok {
+		return own, nil
 	}
 	s := strictjson.Scanner{Data: raw}
 	start, end, fault := s.Whole()
@@ -333,6 +343,65 @@ func appendCompact(dst, value []byte, t *quote.Escaper) []byte {
 		i = end
 	}
 	return dst
+}
+
+// exact reads what appendJSON writes of a citation of this package's types, as long as its strings
+// are plain. It is what shaped would return, without the steps that other objects take to there.
+func exact(object string) (c citation, ok bool) {
+	r := exactReader{rest: object}
+	switch {
+	case r.eat(`{"memory_ref":`):
+		c.form, c.ref = memoryForm, r.ref()
+	case r.eat(`{"memory":{"scope_id":"`):
+		c.form, c.scope, c.ref = memoryForm, r.text(`","artifact":`), r.ref()
+		r.must(`}`)
+	case r.eat(`{"artifact_ref":`):
+		c.form, c.ref = artifactForm, r.ref()
+	case r.eat(`{"artifact":{"scope_id":"`):
+		c.form, c.scope, c.ref = artifactForm, r.text(`","artifact":`), r.ref()
+		r.must(`}`)
+	}
+	if c.form == memoryForm {
+		r.must(`,"entry_id":"`)
+		c.entry = r.text(`","entry_version_id":"`)
+		c.version = r.text(`"`)
+	}
+	r.must(`}`)
+	return c, !r.bad && r.rest == ""
+}
+
+// exactReader reads an object from left to right; bad says that it was another.
+type exactReader struct {
+	rest string
+	bad  bool
+}
+
+func (r *exactReader) eat(prefix string) (ok bool) {
+	r.rest, ok = strings.CutPrefix(r.rest, prefix)
+	return ok
+}
+
+func (r *exactReader) must(prefix string) { r.bad = !r.eat(prefix) || r.bad }
+
+func (r *exactReader) ref() (ref ArtifactRef) {
+	r.must(`{"family":"`)
+	ref.Family = r.text(`","artifact_id":"`)
+	ref.ArtifactID = r.text(`","revision":`)
+	digits, rest, _ := strings.Cut(r.rest, "}")
+	ref.Revision, _ = strconv.ParseInt(digits, 10, 64) // what is not one is written differently
+	r.bad = strconv.FormatInt(ref.Revision, 10) != digits || r.bad
+	r.rest = rest
+	return ref
+}
+
+// text reads a string after its opening quote, and then end, which begins with the closing one.
+func (r *exactReader) text(end string) string {
+	n := max(strings.IndexByte(r.rest, '"'), 0)
+	s := r.rest[:n]
+	r.rest = r.rest[n:]
+	r.must(end)
+	r.bad = !quote.Plain(s) || r.bad
+	return s
 }
 
 // shaped reads a strict, compact object that has one of the four shapes of this package's types,

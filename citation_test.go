@@ -15,8 +15,8 @@ import (
 	"github.com/untrusted-context/envelope/internal/numbers"
 )
 
-// A citation by itself is the JSON that it is in a rendering without a scope, and says which part
-// of it is no text.
+// MarshalJSON of a citation writes what a renderer without a scope writes. Its error names the part
+// that is not UTF-8.
 func TestCitationMarshalJSON(t *testing.T) {
 	ref := envelope.ArtifactRef{Family: "f", ArtifactID: "a\u2028<", Revision: -1}
 	bad := envelope.ArtifactRef{Family: "f", ArtifactID: "中\xff", Revision: 1}
@@ -47,19 +47,22 @@ func TestCitationMarshalJSON(t *testing.T) {
 				assert.Equal(t, tt.want, string(got))
 				return
 			}
-			assert.Equal(t, &envelope.Error{Err: envelope.ErrInvalidUTF8, Item: -1, Field: tt.field, Offset: tt.offset}, err)
+			want := &envelope.Error{
+				Err: envelope.ErrInvalidUTF8, Item: -1, Field: tt.field, Offset: tt.offset,
+			}
+			assert.Equal(t, want, err)
 			_, err = json.Marshal(map[string]any{"at": tt.citation})
 			assert.ErrorIs(t, err, envelope.ErrInvalidUTF8)
 		})
 	}
 }
 
-// What is not quite one of this package's shapes is somebody else's object, and is written as it
-// is.
+// An object that is nearly one of this package's shapes is another citation, written as it came.
 func TestCitationsOfNearlyTheShape(t *testing.T) {
 	for _, raw := range []string{
 		`{"artifact_ref":{"family":"f","artifact_id":"a","revision":1,"x":1}}`,
-		`{"artifact":{"scope_id":"s","artifact":{"family":"f","artifact_id":"a","revision":1},"x":1}}`,
+		`{"artifact":{"scope_id":"s",` +
+			`"artifact":{"family":"f","artifact_id":"a","revision":1},"x":1}}`,
 		`{"artifact":{"scope_id":"s","Artifact":{"family":"f","artifact_id":"a","revision":1}}}`,
 		`{"artifact_ref":{"family":1,"artifact_id":"a","revision":1}}`,
 		`{"artifact_ref":{"family":"f","artifact_id":["a"],"revision":1}}`,
@@ -67,9 +70,11 @@ func TestCitationsOfNearlyTheShape(t *testing.T) {
 		`{"artifact_ref":{"family":"f","artifact_id":"a","revision":true}}`,
 		`{"artifact":{"scope_id":7,"artifact":{"family":"f","artifact_id":"a","revision":1}}}`,
 		`{"artifact_ref":["a"]}`,
-		`{"memory_ref":{"family":"f","artifact_id":"a","revision":1},"entry_id":7,"entry_version_id":"v"}`,
+		`{"memory_ref":{"family":"f","artifact_id":"a","revision":1},` +
+			`"entry_id":7,"entry_version_id":"v"}`,
 	} {
-		p, err := envelope.JSON{}.Render([]envelope.Item{{Citation: json.RawMessage(raw), Content: "x"}}, envelope.Budget{})
+		items := []envelope.Item{{Citation: json.RawMessage(raw), Content: "x"}}
+		p, err := envelope.JSON{}.Render(items, envelope.Budget{})
 		require.NoError(t, err)
 		require.NoError(t, p.Report.Err(), raw)
 		assert.Contains(t, p.Content, `{"citation":`+raw+`,"content":"x"`)
@@ -78,8 +83,11 @@ func TestCitationsOfNearlyTheShape(t *testing.T) {
 
 func TestJSONCitations(t *testing.T) {
 	ref := envelope.ArtifactRef{Family: "f", ArtifactID: "a", Revision: 9007199254740993}
-	const local = `{"memory_ref":{"family":"f","artifact_id":"a","revision":9007199254740993},"entry_id":"e","entry_version_id":"v"}`
-	const qualified = `{"memory":{"scope_id":"s","artifact":{"family":"f","artifact_id":"a","revision":9007199254740993}},"entry_id":"e","entry_version_id":"v"}`
+	const local = `{"memory_ref":{"family":"f","artifact_id":"a","revision":9007199254740993},` +
+		`"entry_id":"e","entry_version_id":"v"}`
+	const qualified = `{"memory":{"scope_id":"s",` +
+		`"artifact":{"family":"f","artifact_id":"a","revision":9007199254740993}},` +
+		`"entry_id":"e","entry_version_id":"v"}`
 	type own struct {
 		Z string  `json:"z"`
 		A float64 `json:"a"`
@@ -179,7 +187,7 @@ func TestJSONCitations(t *testing.T) {
 	}
 }
 
-// Each part of a citation makes another of it, whatever their hashes are.
+// Two citations that differ in one part are two, whatever their hashes are.
 func TestSameCitation(t *testing.T) {
 	ref := envelope.ArtifactRef{Family: "f", ArtifactID: "a", Revision: 1}
 	all := []any{
@@ -230,7 +238,8 @@ func FuzzJSONCitation(f *testing.F) {
 			t.Fatal(err)
 		}
 		if !p.Ready() {
-			if json.Valid(raw) && utf8.Valid(raw) && strings.HasPrefix(strings.TrimSpace(string(raw)), "{") && p.Report.Items[0].Outcome == envelope.NoRoom {
+			object := json.Valid(raw) && strings.HasPrefix(strings.TrimSpace(string(raw)), "{")
+			if object && utf8.Valid(raw) && p.Report.Items[0].Outcome == envelope.NoRoom {
 				t.Fatalf("%q: %+v", raw, p.Report)
 			}
 			return
@@ -239,15 +248,16 @@ func FuzzJSONCitation(f *testing.F) {
 		requireDelivered(t, j, p.Content, items, p.Report)
 		// Of this package's own shapes, a citation with an empty scope is written as a local one.
 		got := decodeLine(t, p.Content).Items[0].Citation
-		own := strings.HasPrefix(string(got), `{"memory_ref":`) || strings.HasPrefix(string(got), `{"artifact_ref":`)
+		own := strings.HasPrefix(string(got), `{"memory_ref":`) ||
+			strings.HasPrefix(string(got), `{"artifact_ref":`)
 		if !own && !sameJSON(t, got, raw) {
 			t.Fatalf("%q came out as %q", raw, got)
 		}
 	})
 }
 
-// What MarshalJSON writes is read back; what is of another shape is refused, without its content in
-// the message.
+// UnmarshalJSON reads what MarshalJSON writes. It refuses other shapes with a message that holds
+// none of their content.
 func TestCitationUnmarshalJSON(t *testing.T) {
 	ref := envelope.ArtifactRef{Family: "f\u2028", ArtifactID: "a", Revision: math.MinInt64}
 	for _, want := range []envelope.MemoryCitation{{}, {"", ref, "e", "v"}, {"s", ref, "e", "v"}} {
@@ -356,7 +366,7 @@ type neverZero struct{}
 
 func (neverZero) IsZero() bool { panic("no") }
 
-// hidden is left out by omitzero.
+// hidden is a type whose values omitzero leaves out.
 type hidden struct {
 	A, B, C, D *hidden
 }
@@ -371,8 +381,7 @@ type cyclic struct {
 
 func (c *cyclic) IsZero() bool { return !c.IsHere }
 
-// A citation is encoded once, whatever it is, and what goes wrong in that is the fault of its item
-// alone.
+// A citation of any type is encoded once. A failure to encode it is a fault of its item alone.
 func TestCitationIsEncodedOnce(t *testing.T) {
 	calls := 0
 	below := func(levels int, bottom string) any {

@@ -83,7 +83,7 @@ func requireTests(t *testing.T, document, command string) {
 		re, err := regexp.Compile(pattern)
 		require.NoError(t, err, command)
 		var names []string
-		for _, module := range []string{".", "bench", "examples"} {
+		for _, module := range []string{".", "bench", "examples", "examples/tokens"} {
 			names = append(names, testsOf(t, filepath.Join(module, pkg))...)
 		}
 		kind := map[string]string{"-run": "Test", "-fuzz": "Fuzz", "-bench": "Benchmark"}[flag]
@@ -94,7 +94,7 @@ func requireTests(t *testing.T, document, command string) {
 	}
 }
 
-// README is for two minutes, and its program is the package's first example.
+// README can be read in two minutes, and its program is the package's first example.
 func TestReadme(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
@@ -106,5 +106,30 @@ func TestReadme(t *testing.T) {
 	for _, program := range programs {
 		indented := regexp.MustCompile(`(?m)^(.)`).ReplaceAllString(program[1], "\t$1")
 		assert.Contains(t, string(examples), indented)
+	}
+}
+
+// The code in docs/frameworks.md stands in the program that the text before it links to, where a
+// test compiles it, and is no longer than it should be.
+func TestFrameworksDocument(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("docs", "frameworks.md"))
+	require.NoError(t, err)
+	link := regexp.MustCompile(`\]\(\.\./(examples/[^)]+\.go)\)`)
+	parts := strings.Split(string(data), "```go\n")
+	require.Greater(t, len(parts), 8)
+	program := ""
+	for i, part := range parts {
+		if i > 0 {
+			code, _, ended := strings.Cut(part, "```\n")
+			require.True(t, ended)
+			source, err := os.ReadFile(filepath.FromSlash(program))
+			require.NoError(t, err)
+			assert.Contains(t, string(source), code, program)
+			assert.LessOrEqual(t, strings.Count(code, "\n"), 11, program)
+		}
+		for _, match := range link.FindAllStringSubmatch(part, -1) {
+			program = match[1]
+			assert.FileExists(t, filepath.FromSlash(program))
+		}
 	}
 }

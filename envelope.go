@@ -2,31 +2,29 @@
 // results) into one bounded, delimited text for a model prompt, so that nothing inside it can
 // pass for its outside.
 //
-// Whoever wrote the content is taken for an attacker who knows this package: who writes the
-// markers, line boundaries of any alphabet, quotes, control sequences, other people's formats.
-// What holds is that
+// Whoever wrote the content is taken for an attacker who knows this package: one who writes the
+// markers, line boundaries of any alphabet, quotes, control sequences and other programs'
+// formats. The package promises that
 //
 //   - the text has one line equal to each marker, for every line reader that decodes UTF-8, and
 //     the characters of each marker stand in it once only;
-//   - between the markers is one line of JSON, and decoding it gives back each content that is
-//     reported as [Included], byte for byte, and of each that is [Truncated] the longest prefix
-//     that fits, and an ellipsis;
+//   - between the markers is one line of JSON: an [Included] content decodes to its source, byte
+//     for byte, and a [Truncated] one to the longest prefix that fits, and an ellipsis;
 //   - the text is never longer than its [Budget], and each item has an [Outcome]: nothing is
 //     dropped in silence.
 //
-// What is not promised: that a model does not obey what it reads inside. An envelope tells a
-// model, and every program on the way, where the untrusted text begins and ends. It is no filter
-// for what the text says.
+// It does not promise that a model never obeys what it reads inside. An envelope tells a model,
+// and every program on the way, where the untrusted text begins and ends. It does not filter what
+// the text says.
 //
 // Start with [JSON.Render], or with [JSON.Append] to write into a buffer of your own:
 //
 //	prepared, err := envelope.JSON{}.Render(items, envelope.Budget{})
 //
 // [Markdown] renders the same items for reading. It keeps the first and the third of these
-// promises; its bodies are a display form, and there is no Open for it: rendered text is for
-// reading, and a program that read messages or items back from it would read whatever an item
-// wrote that looks like one. What has to come back is stored as objects: in an envelope, or with
-// package transcript.
+// promises. Its bodies are a display form, and there is no Open for it: a program that read items
+// back from such a text would also read what an item wrote to look like one. What has to come back
+// is stored as objects: in an envelope, or with package transcript.
 //
 // The zero values are ready to use and the safe choice. Values of the types of this package may
 // be used by several goroutines at once, as long as none of them changes them.
@@ -35,6 +33,7 @@ package envelope
 import (
 	"hash/crc32"
 	"strconv"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/untrusted-context/envelope/internal/quote"
@@ -105,9 +104,9 @@ type JSON struct {
 	// broken in the line all the same, so that it may stand beside envelopes of that wrapper.
 	Bare bool
 	// Omitted tells the reader how many items were left out: those that are neither delivered nor
-	// [Blank] nor [Duplicate], as a number that is the last but for the checksum. Where nothing can
-	// be delivered but something was left out, the text is not empty then but has no items, as long
-	// as that fits. MaxBytes counts the number as if all items but one were left out.
+	// [Blank] nor [Duplicate]. The number is the line's last member but for the checksum. When
+	// nothing can be delivered but something was left out, there is a text without items, if that
+	// fits. MaxBytes counts the number as if all items but one were left out.
 	Omitted bool
 	// Checksum ends the line with the CRC-32C (RFC 3720, appendix B.4) of its bytes before the
 	// comma in front of it, as eight lower-case hexadecimal digits. It is for hosts that cut a
@@ -118,8 +117,8 @@ type JSON struct {
 
 // Append appends to dst the envelope of the items that b has room for, taken in input order, and
 // reports on each item. One that does not fit does not stop the next. When nothing can be
-// delivered, Append returns dst as it was given, and no error; with Omitted, unless nothing was
-// left out or even that does not fit, it appends an envelope without items.
+// delivered, Append returns dst as it was given, and no error. With Omitted it then appends an
+// envelope without items, if something was left out and that fits.
 //
 // The error is an *[Error] about an option or the budget; dst is then returned as it was given,
 // with an empty report. Faults of items are in the report and never fail the call. Append may
@@ -144,14 +143,22 @@ func (j JSON) AppendReport(dst []byte, items []Item, b Budget, r *Report) ([]byt
 	if err != nil {
 		return dst, err
 	}
-	sel := newSelection(items, j.Scope, limits.item, r.Items)
-	r.Items, r.Budget = sel.report, b.plain()
+	var sel selection
+	sel.begin(items, j.Scope, limits.item, r.Items)
+	r.Items = sel.report
+	b.spell(&r.Budget)
 	if b.Counter != nil {
-		counted, all := w, sel // copies, so that without a counter neither is on the heap
-		dst, *r, err = withinTokens(&counted, &all, dst, b)
-		return dst, err
+		return w.fitTokens(sel, dst, b, r)
 	}
 	return w.fit(dst, &sel, limits, b.Even, r), nil
+}
+
+// fitTokens appends the text that the tokens have room for. The writer and the selection are
+// copies, so that they are on the heap only where a counter is asked.
+func (w jsonWriter) fitTokens(sel selection, dst []byte, b Budget, r *Report) ([]byte, error) {
+	dst, report, err := withinTokens(&w, &sel, dst, b)
+	*r = report
+	return dst, err
 }
 
 // fit appends the text that the limits have room for, shared between the items if it is to be even.
@@ -192,7 +199,9 @@ func (w *jsonWriter) appendText(
 		item := &sel.items[i]
 		var t trimmed
 		out, t = w.appendItem(out, item, &c, sel.delivered == 0, room)
-		out, t = room.noted(w.meter(), out, i, item.Content, t)
+		if room.survey.on {
+			out, t = room.noted(w.meter(), out, i, item.Content, t)
+		}
 		sel.settle(i, t)
 	}
 	r.Bytes = 0
@@ -219,26 +228,68 @@ func (j JSON) Render(items []Item, b Budget) (Prepared, error) {
 
 // jsonWriter is a JSON with its defaults filled in.
 type jsonWriter struct {
-	wrapper    Wrapper
-	markers    markers
-	trust      string
-	quoter     *quote.Escaper
-	bare       bool
-	omitted    bool
-	checksum   bool
-	plainTail  bool // no marker can stand in the tail of a memory
-	memoryTail int  // how long that is when the memory is not truncated
+	*lineWrapping
+	trust    string
+	quoter   *quote.Escaper
+	bare     bool
+	omitted  bool
+	checksum bool
 }
 
-func (j JSON) writer() (w jsonWriter, err error) {
-	w.wrapper, w.markers = defaultWrapper, defaultMarkers
-	if j.Wrapper != (Wrapper{}) && j.Wrapper != defaultWrapper {
-		if err := j.Wrapper.validate(); err != nil {
-			return w, err
-		}
-		w.wrapper, w.markers = j.Wrapper, newMarkers(j.Wrapper.Begin, j.Wrapper.End)
+// lineWrapping is a wrapper and what follows from it.
+type lineWrapping struct {
+	wrapper    Wrapper
+	markers    markers
+	plainBelow int    // no marker can stand in a citation whose strings are shorter
+	plainTail  bool   // no marker can stand in the tail of a memory
+	memoryTail int    // how long that is when the memory is not truncated
+	opening    string // what stands before the items under the default trust, or "" if not known
+}
+
+// citationNames are the members' names that stand in front of a content.
+const citationNames = "citation memory_ref memory artifact_ref artifact scope_id family " +
+	"artifact_id revision entry_id entry_version_id content"
+
+const defaultTrust = "untrusted_history"
+
+var defaultWrapping = func() (l lineWrapping) {
+	l.fill(defaultWrapper)
+	w := jsonWriter{lineWrapping: &l, trust: defaultTrust, quoter: lineQuoter}
+	l.opening = string(w.appendOpening(nil))
+	return l
+}()
+
+func (l *lineWrapping) fill(wrapper Wrapper) {
+	l.wrapper, l.markers = wrapper, newMarkers(wrapper.Begin, wrapper.End)
+	var buf [64]byte
+	// A marker has no quotes and something that JSON has in strings only, so it stands in a string.
+	l.plainBelow = min(len(wrapper.Begin), len(wrapper.End))
+	if l.markers.in(citationNames) {
+		l.plainBelow = 0
 	}
-	w.trust = "untrusted_history"
+	l.plainTail = l.markers.absent(append(buf[:0], cutTail+wholeTail...))
+	w := jsonWriter{lineWrapping: l, quoter: lineQuoter}
+	l.memoryTail = len(w.appendTail(buf[:0], &Item{}, false))
+}
+
+// lastWrapping is the wrapping of the last wrapper that was not the default: programs that have
+// one of their own use it again and again.
+var lastWrapping atomic.Pointer[lineWrapping]
+
+func (j *JSON) writer() (w jsonWriter, err error) {
+	w.lineWrapping = &defaultWrapping
+	if j.Wrapper != (Wrapper{}) && j.Wrapper != defaultWrapper {
+		w.lineWrapping = lastWrapping.Load()
+		if w.lineWrapping == nil || w.wrapper != j.Wrapper {
+			if err := j.Wrapper.validate(); err != nil {
+				return w, err
+			}
+			w.lineWrapping = new(lineWrapping)
+			w.lineWrapping.fill(j.Wrapper)
+			lastWrapping.Store(w.lineWrapping)
+		}
+	}
+	w.trust = defaultTrust
 	if j.Trust != "" {
 		w.trust = j.Trust
 	}
@@ -253,9 +304,6 @@ func (j JSON) writer() (w jsonWriter, err error) {
 	}
 	w.quoter = j.Escape.quoter()
 	w.bare, w.omitted, w.checksum = j.Bare, j.Omitted, j.Checksum
-	var buf [64]byte
-	w.plainTail = w.markers.absent(append(buf[:0], cutTail+wholeTail...))
-	w.memoryTail = len(w.appendTail(buf[:0], &Item{}, false))
 	return w, nil
 }
 
@@ -263,6 +311,9 @@ func (j JSON) writer() (w jsonWriter, err error) {
 func (w *jsonWriter) openingBytes() int { return w.frameBytes() + len(w.trust) }
 
 func (w *jsonWriter) appendOpening(dst []byte) []byte {
+	if w.opening != "" && !w.bare && w.trust == defaultTrust {
+		return append(dst, w.opening...)
+	}
 	dst = w.appendFrame(dst)
 	start := len(dst)
 	dst = w.quoter.AppendLiteral(append(dst, `{"trust":`...), w.trust)
@@ -371,6 +422,9 @@ func (w *jsonWriter) appendHead(dst []byte, c *citation, first bool) []byte {
 	}
 	dst = c.appendJSON(append(dst, `{"citation":`...), w.quoter)
 	dst = append(dst, `,"content":"`...)
+	if c.fewer(w.plainBelow) {
+		return dst
+	}
 	return w.markers.breakFrom(dst, start)
 }
 

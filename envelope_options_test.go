@@ -29,7 +29,7 @@ func optionsName(j envelope.JSON) string {
 	return fmt.Sprintf("bare=%t,omitted=%t,checksum=%t", j.Bare, j.Omitted, j.Checksum)
 }
 
-// The bytes of each combination.
+// Each combination of the options writes these bytes.
 func TestOptionsBytes(t *testing.T) {
 	require.Equal(t, uint32(0xe3069283), twinCRC32C("123456789"), "the check value of CRC-32C")
 	items := []envelope.Item{
@@ -67,7 +67,7 @@ func TestOptionsBytes(t *testing.T) {
 	}
 }
 
-// Each outcome counts as omitted or not: what is not delivered, says something and says it first.
+// Omitted counts the items that are not delivered, except the blank ones and the duplicates.
 func TestOmittedCounts(t *testing.T) {
 	x := func(n int) string { return strings.Repeat("x", n) }
 	tests := []struct {
@@ -164,7 +164,7 @@ func TestOmittedWithoutItems(t *testing.T) {
 	}
 }
 
-// Over every budget, each combination does what the twin does.
+// Each combination of the options agrees with the slow twin, over every budget.
 func TestOptionsBudgetSweep(t *testing.T) {
 	contents := []string{
 		strings.Repeat("abcdefghij", 20),
@@ -374,8 +374,7 @@ func TestOpenIsForOneSetOfOptions(t *testing.T) {
 	}
 }
 
-// What a host does to a text that is too long for it, and what else may happen on the way: with a
-// checksum each change is refused.
+// With a checksum, Open refuses each cut that a host makes in a long text, and other accidents.
 func TestChecksumRefusesCuts(t *testing.T) {
 	t.Parallel()
 	small := []envelope.Item{memory("e1", "abc"), memory("e2", `"},"x`), {}}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -14,8 +15,8 @@ import (
 	"github.com/untrusted-context/envelope"
 )
 
-// twinJSON is the JSON renderer written for the eye: rune by rune, each item and each length of
-// it tried by rendering the whole text anew.
+// twinJSON is the JSON renderer written to be obviously right: rune by rune, and for each item and
+// each length of it the whole text is rendered anew.
 type twinJSON struct {
 	wrapper envelope.Wrapper
 	trust   string
@@ -36,7 +37,8 @@ func (w *twinJSON) render(items []twinItem, omitted int) string {
 		if i > 0 {
 			line += ","
 		}
-		line += `{"citation":` + item.citation + `,"content":` + w.quote(item.content) + fmt.Sprintf(`,"truncated":%v`, item.truncated)
+		line += `{"citation":` + item.citation + `,"content":` + w.quote(item.content)
+		line += fmt.Sprintf(`,"truncated":%v`, item.truncated)
 		if item.kind != "memory" {
 			line += `,"kind":` + w.quote(item.kind)
 		}
@@ -98,12 +100,17 @@ func utf16Of(r rune) []rune {
 	return []rune{0xd800 + (r-0x10000)>>10, 0xdc00 + (r-0x10000)&0x3ff}
 }
 
+// invisibleTables are the characters of EscapeInvisible and of Markdown.Invisible.
+var invisibleTables = []*unicode.RangeTable{
+	unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector,
+}
+
 func (w *twinJSON) escapes(r rune) bool {
 	return r == 0x85 || r == 0x2028 || r == 0x2029 ||
 		w.escape&envelope.EscapeControls != 0 && 0x7f <= r && r <= 0x9f ||
 		w.escape&envelope.EscapeMarkup != 0 && strings.ContainsRune("<>&`", r) ||
 		w.escape&envelope.EscapeNonASCII != 0 && r > 0x7f ||
-		w.escape&envelope.EscapeInvisible != 0 && unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+		w.escape&envelope.EscapeInvisible != 0 && unicode.In(r, invisibleTables...)
 }
 
 // twinBreak breaks the leftmost marker again and again, each time going on behind the escaped
@@ -135,7 +142,9 @@ type twinOutcome struct {
 }
 
 // append renders case items, whose citations are typed or strings of compact JSON.
-func (w *twinJSON) append(items []envelope.Item, b envelope.Budget) (text string, outcomes []twinOutcome) {
+func (w *twinJSON) append(
+	items []envelope.Item, b envelope.Budget,
+) (text string, outcomes []twinOutcome) {
 	b = twinBudget(b)
 	var delivered []twinItem
 	seen := map[string]bool{}
@@ -170,7 +179,11 @@ func (w *twinJSON) append(items []envelope.Item, b envelope.Budget) (text string
 			}
 			fits := func(content string, truncated bool) bool {
 				in.content, in.truncated = content, truncated
-				return len(content) <= b.MaxItemBytes && len(w.render(append(delivered[:len(delivered):len(delivered)], in), len(items)-1)) <= b.MaxBytes
+				if len(content) > b.MaxItemBytes {
+					return false
+				}
+				all := append(slices.Clone(delivered), in)
+				return len(w.render(all, len(items)-1)) <= b.MaxBytes
 			}
 			if fits(item.Content, false) {
 				delivered = append(delivered, in)
@@ -199,7 +212,8 @@ func (w *twinJSON) append(items []envelope.Item, b envelope.Budget) (text string
 			omitted++
 		}
 	}
-	if len(delivered) == 0 && (!w.omitted || omitted == 0 || len(w.render(nil, omitted)) > b.MaxBytes) {
+	counted := w.omitted && omitted > 0 && len(w.render(nil, omitted)) <= b.MaxBytes
+	if len(delivered) == 0 && !counted {
 		return "", outcomes
 	}
 	return w.render(delivered, omitted), outcomes
@@ -240,12 +254,16 @@ func twinInvalid(s string, most int) int {
 }
 
 func twinBlank(s string) bool {
-	return strings.TrimFunc(s, func(r rune) bool { return unicode.Is(unicode.White_Space, r) || 0x1c <= r && r <= 0x1f }) == ""
+	blank := func(r rune) bool {
+		return unicode.Is(unicode.White_Space, r) || 0x1c <= r && r <= 0x1f
+	}
+	return strings.TrimFunc(s, blank) == ""
 }
 
 func (w *twinJSON) citation(v any) (text string, uncited, malformed bool) {
 	ref := func(r envelope.ArtifactRef) string {
-		return fmt.Sprintf(`{"family":%s,"artifact_id":%s,"revision":%d}`, w.quote(r.Family), w.quote(r.ArtifactID), r.Revision)
+		return fmt.Sprintf(`{"family":%s,"artifact_id":%s,"revision":%d}`,
+			w.quote(r.Family), w.quote(r.ArtifactID), r.Revision)
 	}
 	qualified := func(name, scope string, r envelope.ArtifactRef) string {
 		if scope == "" || scope == w.scope {
@@ -255,14 +273,20 @@ func (w *twinJSON) citation(v any) (text string, uncited, malformed bool) {
 	}
 	switch c := v.(type) {
 	case envelope.MemoryCitation:
-		return `{` + qualified("memory", c.Scope, c.Memory) + `,"entry_id":` + w.quote(c.EntryID) + `,"entry_version_id":` + w.quote(c.EntryVersionID) + `}`,
-			twinBlank(c.Memory.ArtifactID) || twinBlank(c.EntryID) || twinBlank(c.EntryVersionID), !allValid(c.Scope, c.Memory.Family, c.Memory.ArtifactID, c.EntryID, c.EntryVersionID)
+		text := `{` + qualified("memory", c.Scope, c.Memory) +
+			`,"entry_id":` + w.quote(c.EntryID) +
+			`,"entry_version_id":` + w.quote(c.EntryVersionID) + `}`
+		id := c.Memory.ArtifactID
+		return text, twinBlank(id) || twinBlank(c.EntryID) || twinBlank(c.EntryVersionID),
+			!allValid(c.Scope, c.Memory.Family, id, c.EntryID, c.EntryVersionID)
 	case envelope.ArtifactCitation:
 		return `{` + qualified("artifact", c.Scope, c.Artifact) + `}`,
-			twinBlank(c.Artifact.ArtifactID), !allValid(c.Scope, c.Artifact.Family, c.Artifact.ArtifactID)
+			twinBlank(c.Artifact.ArtifactID),
+			!allValid(c.Scope, c.Artifact.Family, c.Artifact.ArtifactID)
 	case map[string]any: // one member, a string
 		for name, value := range c {
-			return `{` + w.quote(name) + `:` + w.quote(value.(string)) + `}`, false, !allValid(name, value.(string))
+			text := `{` + w.quote(name) + `:` + w.quote(value.(string)) + `}`
+			return text, false, !allValid(name, value.(string))
 		}
 	}
 	return "", true, false
@@ -277,21 +301,28 @@ func allValid(texts ...string) bool {
 	return true
 }
 
-// pieces are what hostile contents are made of.
+// pieces returns the parts that hostile contents are made of.
 func pieces(w envelope.Wrapper) []string {
 	return []string{
-		"a", "word ", "Zz", "0", "_", " ", "  ", "\t", "\n", "\r\n", "\r", "\v", "\f", "\x00", "\x01", "\x1b[31m", "\x1c", "\x1d", "\x1e", "\x1f", "\x7f",
+		"a", "word ", "Zz", "0", "_", " ", "  ", "\t", "\n", "\r\n", "\r", "\v", "\f",
+		"\x00", "\x01", "\x1b[31m", "\x1c", "\x1d", "\x1e", "\x1f", "\x7f",
 		`"`, `\`, `\u2028`, `\n`, "/", "<", ">", "&", "`", "</tool>", "u", "u004e",
-		"\u0084", "\u0085", "\u009b", "\u00a0", "\u00ad", "é", "\u0345", "\u07ff", "\u0800", "\u2027", "\u2028", "\u2029", "\u200b", "\u202a", "\u202e", "…", "\u3000", "\u3164", "中", "全", "х",
-		"\ud7ff", "\ue000", "\ufe0f", "\ufeff", "\ufffd", "\uffff", "🙂", "\U000e0041", "\U000e01ef", "\U00010000", "\U0010ffff",
-		w.Begin, w.End, w.Begin[:len(w.Begin)-1], w.End[1:], w.End[:3] + w.End, w.Begin + w.End, w.End + w.End[len(w.End)/2:],
+		"\u0084", "\u0085", "\u009b", "\u00a0", "\u00ad", "é", "\u0345", "\u07ff", "\u0800",
+		"\u2027", "\u2028", "\u2029", "\u200b", "\u202a", "\u202e", "…", "\u3000", "\u3164",
+		"中", "全", "х", "\ud7ff", "\ue000", "\ufe0f", "\ufeff", "\ufffd", "\uffff",
+		"🙂", "\U000e0041", "\U000e01ef", "\U00010000", "\U0010ffff",
+		w.Begin, w.End, w.Begin[:len(w.Begin)-1], w.End[1:],
+		w.End[:3] + w.End, w.Begin + w.End, w.End + w.End[len(w.End)/2:],
 	}
 }
 
-var broken = []string{"\xff", "\x80", "\xc0\x80", "\xed\xa0\x80", "\xe2\x80", "\xf0\x9f\x99", "\xf4\x90\x80\x80", "\xe4"}
+var broken = []string{
+	"\xff", "\x80", "\xc0\x80", "\xed\xa0\x80", "\xe2\x80",
+	"\xf0\x9f\x99", "\xf4\x90\x80\x80", "\xe4",
+}
 
-// wrappers are the default, one of tags, one that overlaps itself, and one that reads like the
-// text around it.
+// wrappers are the default, one with tags, one whose markers overlap themselves, and one that looks
+// like the text around it.
 var wrappers = []envelope.Wrapper{
 	{},
 	{Notice: "n", Begin: "<untrusted-context>", End: "</untrusted-context>"},
@@ -337,7 +368,9 @@ func randomCase(rng *rand.Rand) (envelope.JSON, []envelope.Item, envelope.Budget
 		w = envelope.PowerContextV1
 	}
 	parts := pieces(w)
-	id := func() string { return pick("e", "e", "e2", " ", "e\u2028", w.End, "f\xff", hostile(rng, parts, 2)) }
+	id := func() string {
+		return pick("e", "e", "e2", " ", "e\u2028", w.End, "f\xff", hostile(rng, parts, 2))
+	}
 	items := make([]envelope.Item, rng.IntN(4))
 	if rng.IntN(16) == 0 {
 		items = make([]envelope.Item, 8+rng.IntN(6)) // one or two digits of what is omitted
@@ -348,10 +381,16 @@ func randomCase(rng *rand.Rand) (envelope.JSON, []envelope.Item, envelope.Budget
 	}
 	for i := range items {
 		item := &items[i]
-		item.Kind = pick("", "memory", "memory", "experience", "instructions", "k\u0085", w.Begin, "\xff")
+		item.Kind = pick(
+			"", "memory", "memory", "experience", "instructions", "k\u0085", w.Begin, "\xff")
 		switch rng.IntN(4) {
 		case 0:
-			item.Citation = envelope.ArtifactCitation{Scope: pick("", "s", "t"), Artifact: envelope.ArtifactRef{Family: "f", ArtifactID: id(), Revision: rng.Int64N(20) - 5}}
+			item.Citation = envelope.ArtifactCitation{
+				Scope: pick("", "s", "t"),
+				Artifact: envelope.ArtifactRef{
+					Family: "f", ArtifactID: id(), Revision: rng.Int64N(20) - 5,
+				},
+			}
 		case 1:
 			item.Citation = map[string]any{pick("url", "n\u2029"): id()}
 		case 2:
@@ -361,7 +400,12 @@ func randomCase(rng *rand.Rand) (envelope.JSON, []envelope.Item, envelope.Budget
 			}
 			fallthrough
 		default:
-			item.Citation = envelope.MemoryCitation{Scope: pick("", "s", "t"), Memory: envelope.ArtifactRef{Family: "m", ArtifactID: id(), Revision: 1}, EntryID: id(), EntryVersionID: pick("v", "w")}
+			item.Citation = envelope.MemoryCitation{
+				Scope:          pick("", "s", "t"),
+				Memory:         envelope.ArtifactRef{Family: "m", ArtifactID: id(), Revision: 1},
+				EntryID:        id(),
+				EntryVersionID: pick("v", "w"),
+			}
 		}
 		if i > 0 && rng.IntN(6) == 0 {
 			item.Kind, item.Citation = items[i-1].Kind, items[i-1].Citation
@@ -378,7 +422,12 @@ func randomCase(rng *rand.Rand) (envelope.JSON, []envelope.Item, envelope.Budget
 		}
 		return 1 + rng.IntN(n)
 	}
-	b := envelope.Budget{MaxBytes: 1 + rng.IntN(size+1), MaxItems: draw(3), MaxItemBytes: draw(60), MinTruncatedBytes: draw(20)}
+	b := envelope.Budget{
+		MaxBytes:          1 + rng.IntN(size+1),
+		MaxItems:          draw(3),
+		MaxItemBytes:      draw(60),
+		MinTruncatedBytes: draw(20),
+	}
 	if rng.IntN(8) == 0 {
 		b.MaxBytes = draw(900)
 	}
@@ -414,8 +463,19 @@ func TestJSONTwin(t *testing.T) {
 }
 
 // compareJSON renders with both, compares all that they say, and checks the promises on the result.
-func compareJSON(t testing.TB, j envelope.JSON, items []envelope.Item, b envelope.Budget, counts map[envelope.Outcome]int) {
-	twin := twinJSON{wrapper: j.Wrapper, trust: j.Trust, scope: j.Scope, escape: j.Escape, bare: j.Bare, omitted: j.Omitted, checksum: j.Checksum}
+func compareJSON(
+	t testing.TB, j envelope.JSON, items []envelope.Item, b envelope.Budget,
+	counts map[envelope.Outcome]int,
+) {
+	twin := twinJSON{
+		wrapper:  j.Wrapper,
+		trust:    j.Trust,
+		scope:    j.Scope,
+		escape:   j.Escape,
+		bare:     j.Bare,
+		omitted:  j.Omitted,
+		checksum: j.Checksum,
+	}
 	if j.Wrapper == (envelope.Wrapper{}) {
 		twin.wrapper = envelope.PowerContextV1
 	}
@@ -424,18 +484,22 @@ func compareJSON(t testing.TB, j envelope.JSON, items []envelope.Item, b envelop
 	}
 	want, outcomes := twin.append(items, b)
 	got, report, err := j.Append(append(make([]byte, 0, 64), "keep"...), items, b)
-	same := err == nil && string(got) == "keep"+want && report.Bytes == len(want) && len(report.Items) == len(items)
+	same := err == nil && string(got) == "keep"+want &&
+		report.Bytes == len(want) && len(report.Items) == len(items)
 	for i := range report.Items {
 		r := report.Items[i]
 		counts[r.Outcome]++
-		same = same && r.Outcome == outcomes[i].outcome && r.DeliveredBytes == outcomes[i].delivered && r.SourceBytes == len(items[i].Content)
-		same = same && (r.Err != nil) == (r.Outcome == envelope.Malformed || r.Outcome == envelope.Uncited)
+		same = same && r.Outcome == outcomes[i].outcome &&
+			r.DeliveredBytes == outcomes[i].delivered && r.SourceBytes == len(items[i].Content)
+		refused := r.Outcome == envelope.Malformed || r.Outcome == envelope.Uncited
+		same = same && (r.Err != nil) == refused
 		if e, ok := r.Err.(*envelope.Error); ok && outcomes[i].bad >= 0 {
 			same = same && e.Item == i && e.Field == "content" && e.Offset == outcomes[i].bad
 		}
 	}
 	if !same {
-		t.Fatalf("%#v\n%#v\n%+v\nwant %q %v\ngot  %q %+v %v", j, items, b, want, outcomes, got, report, err)
+		t.Fatalf("%#v\n%#v\n%+v\nwant %q %v\ngot  %q %+v %v",
+			j, items, b, want, outcomes, got, report, err)
 	}
 	if want == "" {
 		return

@@ -21,6 +21,8 @@ func TestErrorStrings(t *testing.T) {
 		assert.EqualError(t, &tt.err, tt.want)
 		assert.Equal(t, []error{tt.err.Err}, tt.err.Unwrap())
 	}
-	_, err := envelope.JSON{Wrapper: envelope.Wrapper{Begin: "SECRET\t__"}}.Render(nil, envelope.Budget{})
-	assert.EqualError(t, err, "envelope: wrapper.Begin: illegal wrapper: a marker is printable ASCII without quotes and backslashes (byte 6)", "which of the rules")
+	j := envelope.JSON{Wrapper: envelope.Wrapper{Begin: "SECRET\t__"}}
+	_, err := j.Render(nil, envelope.Budget{})
+	assert.EqualError(t, err, "envelope: wrapper.Begin: illegal wrapper: "+
+		"a marker is printable ASCII without quotes and backslashes (byte 6)", "which of the rules")
 }

@@ -15,7 +15,8 @@ import (
 )
 
 func TestEscapeJSON(t *testing.T) {
-	const all = envelope.EscapeControls | envelope.EscapeInvisible | envelope.EscapeMarkup | envelope.EscapeNonASCII
+	const all = envelope.EscapeControls | envelope.EscapeInvisible |
+		envelope.EscapeMarkup | envelope.EscapeNonASCII
 	tests := []struct {
 		why     string
 		encoded string
@@ -97,10 +98,11 @@ func TestEscapeClasses(t *testing.T) {
 // changelog to say so.
 func TestInvisibleCoversThisUnicode(t *testing.T) {
 	for c := range rune(unicode.MaxRune + 1) {
-		if !utf8.ValidRune(c) || !unicode.In(c, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) {
+		if !utf8.ValidRune(c) || !unicode.In(c, invisibleTables...) {
 			continue
 		}
-		if got := envelope.EscapeJSON(nil, []byte(string(c)), envelope.EscapeInvisible); got[0] != '\\' {
+		got := envelope.EscapeJSON(nil, []byte(string(c)), envelope.EscapeInvisible)
+		if got[0] != '\\' {
 			t.Errorf("U+%04X of Unicode %s is left raw", c, unicode.Version)
 		}
 	}
@@ -116,7 +118,8 @@ func FuzzEscapeJSON(f *testing.F) {
 			t.Fatalf("%q", got)
 		}
 		if utf8.Valid(encoded) {
-			if want := (&twinJSON{escape: e}).escapeRunes(string(encoded), false); string(got[3:]) != want {
+			want := (&twinJSON{escape: e}).escapeRunes(string(encoded), false)
+			if string(got[3:]) != want {
 				t.Fatalf("%q, want %q", got[3:], want)
 			}
 		}

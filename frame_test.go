@@ -10,7 +10,7 @@ import (
 	"github.com/untrusted-context/envelope"
 )
 
-// What people do to a text by accident has a message of its own, in both renderings.
+// A change that people make by accident has a message of its own, in both renderings.
 func TestFrameMessages(t *testing.T) {
 	items := []envelope.Item{memory("e1", "first"), memory("e2", "second")}
 	own := envelope.Wrapper{

@@ -14,21 +14,36 @@ import (
 )
 
 func TestMarkdownTitles(t *testing.T) {
-	for kind, want := range map[string]string{"topic-memory": "Topic Memory", "memory": "Memory", "": "Memory", "tool_result": "Tool Result", "HTTP-log": "HTTP Log", "über": "über", "a--b": "A  B", "x2-3y": "X2 3y", "zebra-a": "Zebra A", "{b-`c": "{b `c"} {
+	for kind, want := range map[string]string{
+		"topic-memory": "Topic Memory",
+		"memory":       "Memory",
+		"":             "Memory",
+		"tool_result":  "Tool Result",
+		"HTTP-log":     "HTTP Log",
+		"über":         "über",
+		"a--b":         "A  B",
+		"x2-3y":        "X2 3y",
+		"zebra-a":      "Zebra A",
+		"{b-`c":        "{b `c",
+	} {
 		m := envelope.Markdown{Sections: []envelope.Section{{Kind: kind}}}
-		p, err := m.Render([]envelope.Item{{Kind: kind, Citation: map[string]any{"u": 1}, Content: "x"}}, envelope.Budget{})
+		items := []envelope.Item{{Kind: kind, Citation: map[string]any{"u": 1}, Content: "x"}}
+		p, err := m.Render(items, envelope.Budget{})
 		require.NoError(t, err)
 		assert.Contains(t, p.Content, "\n\n## "+want+"\n\n### "+want+" 1\n\n")
 		assert.NoError(t, m.Check(p.Content))
 	}
-	m := envelope.Markdown{Title: "Plain ]: words", Sections: []envelope.Section{{Title: "Two words", Limit: envelope.Unlimited}}}
+	m := envelope.Markdown{
+		Title:    "Plain ]: words",
+		Sections: []envelope.Section{{Title: "Two words", Limit: envelope.Unlimited}},
+	}
 	p, err := m.Render([]envelope.Item{memory("e", "x")}, envelope.Budget{})
 	require.NoError(t, err)
 	assert.True(t, strings.HasPrefix(p.Content, "Plain ]: words\n\nPowerContext"))
 	assert.Contains(t, p.Content, "## Two words\n\n### Two words 1\n")
 }
 
-// Without sections of one's own there are two, each with its limit.
+// The default is two sections, each with its limit.
 func TestMarkdownDefaultSections(t *testing.T) {
 	var items []envelope.Item
 	for i := range 8 {
@@ -46,9 +61,12 @@ func TestMarkdownDefaultSections(t *testing.T) {
 }
 
 func TestMarkdownIllegalOptions(t *testing.T) {
-	section := func(s ...envelope.Section) envelope.Markdown { return envelope.Markdown{Sections: s} }
+	section := func(s ...envelope.Section) envelope.Markdown {
+		return envelope.Markdown{Sections: s}
+	}
 	wrapper := func(notice, begin string) envelope.Markdown {
-		return envelope.Markdown{Wrapper: envelope.Wrapper{Notice: notice, Begin: begin, End: "END_OF_IT_ALL"}}
+		w := envelope.Wrapper{Notice: notice, Begin: begin, End: "END_OF_IT_ALL"}
+		return envelope.Markdown{Wrapper: w}
 	}
 	tests := []struct {
 		why      string
@@ -104,7 +122,8 @@ func TestMarkdownIllegalOptions(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.why, func(t *testing.T) {
-			got, report, err := tt.markdown.Append([]byte("keep"), []envelope.Item{memory("e", "x")}, envelope.Budget{})
+			items := []envelope.Item{memory("e", "x")}
+			got, report, err := tt.markdown.Append([]byte("keep"), items, envelope.Budget{})
 			var e *envelope.Error
 			require.ErrorAs(t, err, &e)
 			assert.ErrorIs(t, err, tt.what)

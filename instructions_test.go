@@ -15,7 +15,8 @@ import (
 	"github.com/untrusted-context/envelope"
 )
 
-// The wording, for review. After a change that is meant: go test -run Instructions . -update
+// The wording is kept in a file for review. After an intended change:
+// go test -run Instructions . -update
 func TestInstructionsWording(t *testing.T) {
 	var got strings.Builder
 	show := func(name, text string) { fmt.Fprintf(&got, "== %s\n%s\n\n", name, text) }
@@ -33,8 +34,8 @@ func TestInstructionsWording(t *testing.T) {
 	assert.Equal(t, string(want), got.String())
 }
 
-// They are text, name the markers where the texts have them and nowhere else, and are the same
-// for whatever is rendered.
+// Instructions are valid text. They name the markers only where the renderer writes them, and do
+// not depend on what is rendered.
 func TestInstructions(t *testing.T) {
 	for _, w := range wrappers {
 		for _, j := range lineOptions() {
@@ -83,7 +84,7 @@ func TestInstructions(t *testing.T) {
 	}
 }
 
-// What they say of a text is so.
+// What the instructions say of a text is true of it.
 func TestInstructionsHold(t *testing.T) {
 	shown := map[string]string{
 		`\n`: "\n", `\u2028`: "\u2028", `\u009b`: "\u009b", `\u200b`: "\u200b",
@@ -129,7 +130,7 @@ func TestInstructionsHold(t *testing.T) {
 	}
 }
 
-// Options that nothing can be rendered with have no instructions.
+// Instructions are empty for options that Append refuses.
 func TestInstructionsOfIllegalOptions(t *testing.T) {
 	assert.Empty(t, envelope.JSON{Trust: "\xff"}.Instructions())
 	assert.Empty(t, envelope.JSON{Wrapper: envelope.Wrapper{Begin: "x"}}.Instructions())

@@ -9,14 +9,14 @@ import (
 )
 
 // Markdown renders items for reading, by people and by models that are given the text as it is.
-// Citations are exact; bodies are a display form, which is lossy on purpose: line endings of
-// every kind become line feeds, and control and format characters a visible \uXXXX or \UXXXXXXXX,
-// which a body that spells one out looks the same as. So there is no way back: a text is checked,
-// by [Markdown.Check], and never parsed for its items. Where something has to be read back, that
-// is what [JSON] is for.
+// Citations are exact. Bodies are a display form, which is lossy on purpose: line endings of every
+// kind become line feeds, and control and format characters become a visible \uXXXX or
+// \UXXXXXXXX. A body that spells out such an escape looks the same. So there is no way back: a
+// text is checked, by [Markdown.Check], and never parsed for its items. [JSON] is for what has to
+// be read back.
 //
-// Every line of a body stands in a block quote and in a code block inside of it, so that no
-// Markdown in it is Markdown.
+// Every line of a body stands in a code block inside a block quote, so that Markdown in a body is
+// plain text.
 type Markdown struct {
 	// Title is the first line. "" is "# PowerContext historical context"; more than one line, a
 	// control or format character, a marker, and the start of a fence, of an HTML block that goes
@@ -75,15 +75,23 @@ func (m Markdown) AppendReport(dst []byte, items []Item, b Budget, r *Report) ([
 	if err != nil {
 		return dst, err
 	}
-	sel := newSelection(items, m.Scope, limits.item, r.Items)
-	r.Items, r.Budget = sel.report, b.plain()
+	var sel selection
+	sel.begin(items, m.Scope, limits.item, r.Items)
+	r.Items = sel.report
+	b.spell(&r.Budget)
 	w.items = w.order(&sel)
 	if b.Counter != nil {
-		counted, all := w, sel // copies, so that without a counter neither is on the heap
-		dst, *r, err = withinTokens(&counted, &all, dst, b)
-		return dst, err
+		return w.fitTokens(sel, dst, b, r)
 	}
 	return w.fit(dst, &sel, limits, b.Even, r), nil
+}
+
+// fitTokens appends the text that the tokens have room for. The writer and the selection are
+// copies, so that they are on the heap only where a counter is asked.
+func (w markdownWriter) fitTokens(sel selection, dst []byte, b Budget, r *Report) ([]byte, error) {
+	dst, report, err := withinTokens(&w, &sel, dst, b)
+	*r = report
+	return dst, err
 }
 
 // fit appends the text that the limits have room for, shared between the items if it is to be even.
@@ -266,7 +274,9 @@ func (w *markdownWriter) appendSection(
 		item := &sel.items[i]
 		var t trimmed
 		dst, t = w.appendItem(dst, item, &c, place{section, shown + 1, rank + 1}, s)
-		dst, t = s.noted(w.meter(), dst, i, item.Content, t)
+		if s.survey.on {
+			dst, t = s.noted(w.meter(), dst, i, item.Content, t)
+		}
 		sel.settle(i, t)
 		if t.outcome != Malformed {
 			rank++

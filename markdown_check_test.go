@@ -134,7 +134,8 @@ func TestMarkdownCheckRefuses(t *testing.T) {
 	opening := p.Content[:strings.Index(p.Content, "## ")]
 	var trailing *envelope.Error
 	require.ErrorAs(t, m.Check(opening+"\n\n"+textEnd+"x"), &trailing)
-	assert.Equal(t, len(opening)+2+len(textEnd), trailing.Offset, "what is behind the end comes first")
+	assert.Equal(t, len(opening)+2+len(textEnd), trailing.Offset,
+		"what is behind the end comes first")
 	for n := range len(p.Content) {
 		var e *envelope.Error
 		require.ErrorAs(t, m.Check(p.Content[:n]), &e, "cut at byte %d", n)
@@ -142,8 +143,8 @@ func TestMarkdownCheckRefuses(t *testing.T) {
 	}
 }
 
-// What a body must not have raw, of all up to the separators: what ends a line to some reader,
-// and what is hidden.
+// A body must not have a raw line boundary or a raw hidden character: each code point up to the
+// line separators is tried.
 func TestMarkdownCheckCharacters(t *testing.T) {
 	var m envelope.Markdown
 	p, err := m.Render([]envelope.Item{memory("e", "one")}, envelope.Budget{})
@@ -186,11 +187,12 @@ func TestMarkdownCheckLimits(t *testing.T) {
 			continue
 		}
 		require.ErrorAs(t, err, &e, "%d", limit)
-		require.Equal(t, strings.Index(p.Content, fmt.Sprintf("### Memory %d\n", limit+1)), e.Offset)
+		heading := fmt.Sprintf("### Memory %d\n", limit+1)
+		require.Equal(t, strings.Index(p.Content, heading), e.Offset)
 	}
 }
 
-// A citation is read as one of this package's or as any other, and in the scope of the reader.
+// Check reads a citation as one of this package's types or as any other, in its own scope.
 func TestMarkdownCheckCitations(t *testing.T) {
 	ref := envelope.ArtifactRef{Family: "f", ArtifactID: "a", Revision: math.MaxInt64}
 	tests := []struct {
@@ -205,11 +207,13 @@ func TestMarkdownCheckCitations(t *testing.T) {
 		{json.RawMessage(`{"Artifact":1,"a":{"b":1},"c d":{"e f":"g"}}`), "s", [3]bool{true, true, true}},
 	}
 	for _, tt := range tests {
-		p, err := envelope.Markdown{Scope: tt.scope}.Render([]envelope.Item{{Citation: tt.citation, Content: "x"}}, envelope.Budget{})
+		items := []envelope.Item{{Citation: tt.citation, Content: "x"}}
+		p, err := envelope.Markdown{Scope: tt.scope}.Render(items, envelope.Budget{})
 		require.NoError(t, err)
 		for i, scope := range []string{"", "s", "t"} {
 			err := envelope.Markdown{Scope: scope}.Check(p.Content)
-			assert.Equal(t, tt.ok[i], err == nil, "%v in %q to %q: %v", tt.citation, tt.scope, scope, err)
+			assert.Equal(t, tt.ok[i], err == nil,
+				"%v in %q to %q: %v", tt.citation, tt.scope, scope, err)
 		}
 	}
 }
@@ -220,12 +224,14 @@ func TestMarkdownCheckIsLinear(t *testing.T) {
 	for i := range 20_000 {
 		fmt.Fprintf(&nested, `,"m%d":%d`, i, i)
 	}
-	items := []envelope.Item{{Citation: json.RawMessage(`{"u":{` + nested.String()[1:] + `}}`), Content: "x"}}
+	citation := json.RawMessage(`{"u":{` + nested.String()[1:] + `}}`)
+	items := []envelope.Item{{Citation: citation, Content: "x"}}
 	p, err := envelope.Markdown{}.Render(items, envelope.Budget{MaxBytes: envelope.Unlimited})
 	require.NoError(t, err)
 	start := time.Now()
 	require.NoError(t, envelope.Markdown{}.Check(p.Content))
-	require.Error(t, envelope.Markdown{}.Check(strings.Replace(p.Content, "u: m0=0", "u: "+strings.Repeat("a=1, ", 50_000)+"m0", 1)))
+	many := "u: " + strings.Repeat("a=1, ", 50_000) + "m0"
+	require.Error(t, envelope.Markdown{}.Check(strings.Replace(p.Content, "u: m0=0", many, 1)))
 	require.Less(t, time.Since(start), 2*time.Second, "a quadratic reader takes longer by far")
 }
 
@@ -252,7 +258,8 @@ func FuzzMarkdownCheck(f *testing.F) {
 		}
 		requireIntact(t, text, envelope.PowerContextTextV1)
 		got := blocks(t, text)
-		if n := strings.Count(text, "\n    Truncated: "); strings.Count(got, "(Blockquote(CodeBlock))") < 1 || n < 1 {
+		n := strings.Count(text, "\n    Truncated: ")
+		if strings.Count(got, "(Blockquote(CodeBlock))") < 1 || n < 1 {
 			t.Fatalf("%q is %s", text, got)
 		}
 	})

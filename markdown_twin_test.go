@@ -16,8 +16,8 @@ import (
 	"github.com/untrusted-context/envelope"
 )
 
-// twinMarkdown is the Markdown renderer written for the eye: piece by piece, each item and each
-// length of it tried by rendering the whole text anew.
+// twinMarkdown is the Markdown renderer written to be obviously right: piece by piece, and for each
+// item and each length of it the whole text is rendered anew.
 type twinMarkdown struct {
 	envelope.Markdown // with nothing left out
 }
@@ -30,7 +30,10 @@ func newTwinMarkdown(m envelope.Markdown) twinMarkdown {
 		m.Wrapper = envelope.PowerContextTextV1
 	}
 	if m.Sections == nil {
-		m.Sections = []envelope.Section{{Kind: "memory", Title: "Memory", Limit: 6}, {Kind: "experience", Title: "Experience", Limit: 2}}
+		m.Sections = []envelope.Section{
+			{Kind: "memory", Title: "Memory", Limit: 6},
+			{Kind: "experience", Title: "Experience", Limit: 2},
+		}
 	}
 	return twinMarkdown{m}
 }
@@ -59,7 +62,8 @@ func (w *twinMarkdown) render(items []twinShown) string {
 		if w.Show&envelope.ShowRank != 0 {
 			lines = append(lines, fmt.Sprintf("Recall rank: %d", item.rank))
 		}
-		lines = append(lines, "Truncated: "+map[bool]string{false: "no", true: "yes"}[item.truncated])
+		truncated := map[bool]string{false: "no", true: "yes"}[item.truncated]
+		lines = append(lines, "Truncated: "+truncated)
 		blocks = append(blocks, fmt.Sprintf("### %s %d", w.Sections[item.section].Title, number),
 			twinBreak("    "+strings.Join(lines, "\n    "), w.Wrapper),
 			twinBreak(">     "+strings.ReplaceAll(item.body, "\n", "\n>     "), w.Wrapper))
@@ -80,7 +84,8 @@ func (w *twinMarkdown) pieces(s string) (shown []string, valid bool) {
 		switch {
 		case r == '\n' || r == '\r' || r == 0x2028 || r == 0x2029:
 			shown = append(shown, "\n")
-		case unicode.In(r, unicode.Cc, unicode.Cf), w.Invisible && unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector):
+		case unicode.In(r, unicode.Cc, unicode.Cf),
+			w.Invisible && unicode.In(r, invisibleTables...):
 			if r < 0x10000 {
 				shown = append(shown, fmt.Sprintf(`\u%04x`, r))
 			} else {
@@ -153,7 +158,10 @@ func (w *twinMarkdown) append(items []envelope.Item, b envelope.Budget) (string,
 				in := twinShown{section: k, metadata: metadata, rank: rank}
 				fits := func(body string, truncated bool) bool {
 					in.body, in.truncated = body, truncated
-					return len(body) <= b.MaxItemBytes && len(w.render(append(delivered[:len(delivered):len(delivered)], in))) <= b.MaxBytes
+					if len(body) > b.MaxItemBytes {
+						return false
+					}
+					return len(w.render(append(slices.Clone(delivered), in))) <= b.MaxBytes
 				}
 				if valid && fits(strings.Join(shown, ""), false) {
 					delivered = append(delivered, in)
@@ -222,21 +230,25 @@ func (w *twinMarkdown) metadata(v any) (lines []string, uncited, malformed bool)
 		}
 	}
 	artifact := func(r envelope.ArtifactRef) {
-		lines = append(lines, fmt.Sprintf("Artifact: family=%s, id=%s, revision=%d", plain(r.Family), plain(r.ArtifactID), r.Revision))
+		lines = append(lines, fmt.Sprintf("Artifact: family=%s, id=%s, revision=%d",
+			plain(r.Family), plain(r.ArtifactID), r.Revision))
 	}
 	_, uncited, malformed = (&twinJSON{}).citation(v)
 	switch c := v.(type) {
 	case envelope.MemoryCitation:
 		scope(c.Scope)
 		artifact(c.Memory)
-		lines = append(lines, fmt.Sprintf("Entry: id=%s, version=%s", plain(c.EntryID), plain(c.EntryVersionID)))
+		lines = append(lines,
+			fmt.Sprintf("Entry: id=%s, version=%s", plain(c.EntryID), plain(c.EntryVersionID)))
 	case envelope.ArtifactCitation:
 		scope(c.Scope)
 		artifact(c.Artifact)
 	case map[string]any:
+		const inNames = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
+		own := []string{"Scope", "Artifact", "Entry", "Confidence", "Truncated"}
 		for name, value := range c {
-			if strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") != "" || name == "" || len(name) > 64 ||
-				slices.Contains([]string{"Scope", "Artifact", "Entry", "Confidence", "Truncated"}, name) {
+			if strings.Trim(name, inNames) != "" || name == "" || len(name) > 64 ||
+				slices.Contains(own, name) {
 				name = plain(name)
 			}
 			lines = append(lines, name+": "+plain(value.(string)))
@@ -245,7 +257,7 @@ func (w *twinMarkdown) metadata(v any) (lines []string, uncited, malformed bool)
 	return lines, uncited, malformed
 }
 
-// textWrappers are for Markdown.
+// textWrappers are the wrappers that the random cases of Markdown use.
 var textWrappers = []envelope.Wrapper{
 	{},
 	{Notice: "n", Begin: "<untrusted-context>", End: "</untrusted-context>"},
@@ -255,10 +267,18 @@ var textWrappers = []envelope.Wrapper{
 
 func randomMarkdown(rng *rand.Rand) (envelope.Markdown, []envelope.Item, envelope.Budget) {
 	j, items, b := randomCase(rng)
-	m := envelope.Markdown{Scope: j.Scope, Wrapper: textWrappers[rng.IntN(len(textWrappers))], Show: envelope.Show(rng.IntN(4)), Invisible: rng.IntN(2) == 0}
+	m := envelope.Markdown{
+		Scope:     j.Scope,
+		Wrapper:   textWrappers[rng.IntN(len(textWrappers))],
+		Show:      envelope.Show(rng.IntN(4)),
+		Invisible: rng.IntN(2) == 0,
+	}
 	if rng.IntN(3) == 0 {
 		m.Title = "# T"
-		m.Sections = []envelope.Section{{Kind: "instructions", Title: "Instructions"}, {Kind: "memory", Title: "M *m*", Limit: 1 + rng.IntN(2)}}
+		m.Sections = []envelope.Section{
+			{Kind: "instructions", Title: "Instructions"},
+			{Kind: "memory", Title: "M *m*", Limit: 1 + rng.IntN(2)},
+		}
 	}
 	w := newTwinMarkdown(m)
 	for i := range items {
@@ -293,18 +313,24 @@ func TestMarkdownTwin(t *testing.T) {
 	}
 }
 
-func compareMarkdown(t testing.TB, m envelope.Markdown, items []envelope.Item, b envelope.Budget, counts map[envelope.Outcome]int) {
+func compareMarkdown(
+	t testing.TB, m envelope.Markdown, items []envelope.Item, b envelope.Budget,
+	counts map[envelope.Outcome]int,
+) {
 	twin := newTwinMarkdown(m)
 	want, outcomes := twin.append(items, b)
 	got, report, err := m.Append(append(make([]byte, 0, 64), "keep"...), items, b)
-	same := err == nil && string(got) == "keep"+want && report.Bytes == len(want) && len(report.Items) == len(items)
+	same := err == nil && string(got) == "keep"+want &&
+		report.Bytes == len(want) && len(report.Items) == len(items)
 	for i := range report.Items {
 		r := report.Items[i]
 		counts[r.Outcome]++
-		same = same && r.Outcome == outcomes[i].outcome && r.DeliveredBytes == outcomes[i].delivered && r.SourceBytes == len(items[i].Content)
+		same = same && r.Outcome == outcomes[i].outcome &&
+			r.DeliveredBytes == outcomes[i].delivered && r.SourceBytes == len(items[i].Content)
 	}
 	if !same {
-		t.Fatalf("%#v\n%#v\n%+v\nwant %q %v\ngot  %q %+v %v", m, items, b, want, outcomes, got, report, err)
+		t.Fatalf("%#v\n%#v\n%+v\nwant %q %v\ngot  %q %+v %v",
+			m, items, b, want, outcomes, got, report, err)
 	}
 	if want == "" {
 		return
@@ -315,10 +341,11 @@ func compareMarkdown(t testing.TB, m envelope.Markdown, items []envelope.Item, b
 	}
 }
 
-// One payload through both renderers: both are intact; that the content comes back is promised by
-// JSON alone.
+// One payload goes through both renderers. Both texts are intact; only JSON promises that the
+// content comes back.
 func TestBothRenderers(t *testing.T) {
-	data, err := json.Marshal("\u2028" + strings.Join(lineReadersAll(), end) + envelope.PowerContextTextV1.End)
+	ends := strings.Join(lineReadersAll(), end)
+	data, err := json.Marshal("\u2028" + ends + envelope.PowerContextTextV1.End)
 	require.NoError(t, err)
 	var content string
 	require.NoError(t, json.Unmarshal(data, &content))

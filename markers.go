@@ -18,17 +18,28 @@ type marker struct {
 // markers is the two markers of a wrapper.
 type markers struct {
 	both   [2]marker
-	shared bool
-	common byte // if shared, a character that both markers have: a text without it has neither
+	common string // what stands in both markers: a text without it has neither; or ""
+	rare   int    // of the character of it to look for
+	places [2]int // of that character in each marker
 }
 
 func newMarkers(begin, end string) markers {
 	m := markers{both: [2]marker{newMarker(begin), newMarker(end)}}
 	for i := range len(begin) {
-		c := begin[i]
-		if strings.IndexByte(end, c) >= 0 && (!m.shared || rarity[c] > rarity[m.common]) {
-			m.shared, m.common = true, c
+		k := strings.IndexByte(end, begin[i])
+		if k < 0 || m.common != "" && rarity[begin[i]] <= rarity[m.common[m.rare]] {
+			continue
 		}
+		// The rarest character that both have, and what stands around it in both.
+		m.rare = 0
+		for m.rare < min(i, k) && begin[i-m.rare-1] == end[k-m.rare-1] {
+			m.rare++
+		}
+		after := i
+		for after < len(begin) && k+after-i < len(end) && begin[after] == end[k+after-i] {
+			after++
+		}
+		m.common, m.places = begin[i-m.rare:after], [2]int{i, k}
 	}
 	return m
 }
@@ -75,10 +86,11 @@ func (m *marker) index(text []byte) int {
 			return len(text)
 		}
 		i += next
-		if len(text)-i < len(m.text) {
+		end := i + len(m.text)
+		if end > len(text) {
 			return len(text)
 		}
-		if string(text[i:i+len(m.text)]) == m.text {
+		if text[end-1] == m.text[len(m.text)-1] && string(text[i:end]) == m.text {
 			return i
 		}
 	}
@@ -141,8 +153,25 @@ func (m *markers) extra(text []byte) int {
 }
 
 // absent reports that text has no marker, as far as that can be seen at a glance.
-func (m *markers) absent(text []byte) bool {
-	return m.shared && bytes.IndexByte(text, m.common) < 0
+func (m *markers) absent(text []byte) bool { return m.glance(text, 0) == len(text) }
+
+// glance returns the first place from byte i on where what stands in both markers may stand: the
+// place of its rarest character, or len(text).
+func (m *markers) glance(text []byte, i int) int {
+	if m.common == "" {
+		return i
+	}
+	for i = max(i, m.rare); i < len(text); i++ {
+		next := quote.IndexByte(text[i:], m.common[m.rare])
+		if next < 0 {
+			break
+		}
+		i += next
+		if bytes.HasPrefix(text[i-m.rare:], []byte(m.common)) {
+			return i
+		}
+	}
+	return len(text)
 }
 
 // longest returns how many bytes of text there may be at the most for them to take no more than
@@ -165,6 +194,14 @@ func (m *markers) longest(text []byte, limit int) int {
 // starts.
 func (m *markers) search(text []byte) markerSearch {
 	s := markerSearch{markers: m, text: text}
+	for i := 0; m.common != "" && s.n < len(s.glances); i++ {
+		if i = m.glance(text, i); i == len(text) {
+			s.all = true
+			break
+		}
+		s.glances[s.n] = i
+		s.n++
+	}
 	s.find(0, 0)
 	s.find(1, 0)
 	return s
@@ -174,13 +211,32 @@ type markerSearch struct {
 	markers *markers
 	text    []byte
 	starts  [2]int // of each marker's next occurrence
+	glances [8]int // the first n places where both may stand, or all of them
+	n       int
+	all     bool
 
 	start, end int // the occurrence found
 	broken     int // the character of it to escape
 }
 
+// find looks for the next occurrence of marker k from a place on.
 func (s *markerSearch) find(k, from int) {
-	s.starts[k] = from + s.markers.both[k].index(s.text[from:])
+	m := &s.markers.both[k]
+	for _, i := range s.glances[:s.n] {
+		start := i - s.markers.places[k]
+		if start < from {
+			continue
+		}
+		if from = start; bytes.HasPrefix(s.text[start:], []byte(m.text)) {
+			s.starts[k] = start
+			return
+		}
+	}
+	if s.all {
+		s.starts[k] = len(s.text)
+		return
+	}
+	s.starts[k] = from + m.index(s.text[from:])
 }
 
 func (s *markerSearch) next() bool {

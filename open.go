@@ -31,36 +31,78 @@ func (d Delivered) DecodeCitation(v any) error {
 
 // Open returns the items of an envelope. It accepts exactly the texts that [JSON.Append] of the
 // same renderer (wrapper, trust, scope, classes and options of the line) can produce, from any
-// items and with any budget, and refuses every other with an *[Error] that says what is wrong at
-// which byte of the text, the first one that differs when the text is well formed but not what
-// would be written. A line feed after the end marker is not a part of the text. A renderer
-// without a scope opens the texts of those with one.
+// items and with any budget. It refuses every other with an *[Error] that says what is wrong at
+// which byte of the text. For a text that is well formed, but not what the renderer would write,
+// that is the first byte that differs. A line feed after the end marker is not a part of the
+// text. A renderer without a scope opens the texts of those with one.
 //
-// Rendering the items again gives the same text unless one is Truncated: its content is then
-// taken for whole.
+// Rendering the items again gives the same text, unless one of them is Truncated: a renderer
+// takes the cut content for a whole one.
 func (j JSON) Open(text string) ([]Delivered, error) {
 	w, err := j.writer()
 	if err != nil {
 		return nil, err
 	}
+	o, err := w.open(text, j.Scope)
+	if err != nil {
+		return nil, err
+	}
+	return o.items, nil
+}
+
+// Filter returns the text with only the items for which keep returns true, in their order, and
+// with their bytes unchanged: a truncated one stays truncated, though there is more room now.
+// With [JSON].Omitted the number of those left out grows, and with [JSON].Checksum the checksum
+// is made anew. It is "" when no item is kept, and the text itself when all are. keep is called
+// once for each item, with its index. A text that [JSON.Open] does not accept has the error of
+// Open, and keep is not called; what Filter returns, Open accepts.
+func (j JSON) Filter(text string, keep func(i int, d Delivered) bool) (string, error) {
+	w, err := j.writer()
+	if err != nil {
+		return "", err
+	}
+	o, err := w.open(text, j.Scope)
+	if err != nil {
+		return "", err
+	}
+	kept := 0
+	out := w.appendOpening(make([]byte, 0, len(text)))
+	for i, s := range o.spans {
+		if !keep(i, o.items[i]) {
+			continue
+		}
+		if kept++; kept > 1 {
+			out = append(out, ',')
+		}
+		out = append(out, text[s.start:s.end]...)
+	}
+	if kept == 0 {
+		return "", nil
+	}
+	omitted := min(o.omitted+len(o.items)-kept, mostOmitted)
+	return string(w.appendClosing(out, o.start, omitted)), nil
+}
+
+// open opens a text.
+func (w *jsonWriter) open(text, scope string) (*opener, error) {
 	f := frame{string(w.appendFrame(nil)), "\n" + w.wrapper.End, &w.wrapper, false}
 	line, start, fault := f.inside(text)
 	if fault != nil {
 		return nil, fault
 	}
+	o := &opener{w: w, source: text, text: []byte(text[:start+len(line)]), start: start}
+	o.out = w.appendOpening(make([]byte, 0, len(text)+len(text)/8))
+	if fault = o.line(scope); fault == nil {
+		o.out = w.appendClosing(o.out, start, o.omitted)
+		if string(o.out) == text {
+			return o, nil // lineFault would find nothing, since Append writes no such line
+		}
+		fault = openError(ErrNotCanonical, difference(string(o.out), text))
+	}
 	if at, what := lineFault(line, &w.markers); what != nil {
-		return nil, openError(what, start+at)
+		fault = openError(what, start+at)
 	}
-	o := opener{w: &w, text: []byte(text[:start+len(line)]), out: w.appendOpening(nil)}
-	items, omitted, fault := o.open(start, j.Scope)
-	if fault != nil {
-		return nil, fault
-	}
-	out := w.appendClosing(o.out, start, omitted)
-	if at := difference(string(out), text); at >= 0 {
-		return nil, openError(ErrNotCanonical, at)
-	}
-	return items, nil
+	return nil, fault
 }
 
 // lineFault returns the first thing that no line between markers has, whatever it says: invalid
@@ -83,22 +125,31 @@ func lineFault(line string, m *markers) (at int, what error) {
 // opener reads the line of an envelope and writes it anew from what it has read.
 type opener struct {
 	w       *jsonWriter
-	text    []byte // up to the end of the line
+	source  string
+	text    []byte // the same up to the end of the line
+	start   int    // of the line
 	scanner strictjson.Scanner
 	s       selection
+	spans   []span // of the items in the text
+	items   []Delivered
+	omitted int
 	out     []byte
+	decoded []byte // of the last string
 }
 
-// open reads the line that begins at byte start.
-func (o *opener) open(start int, scope string) (items []Delivered, omitted int, err *Error) {
+// span is where something stands.
+type span struct{ start, end int }
+
+// line reads the line.
+func (o *opener) line(scope string) *Error {
 	// Citations may be as deep as a citation may be, and stand three levels down.
 	o.scanner = strictjson.Scanner{Data: o.text, MaxDepth: strictjson.MaxDepth + 3}
-	end, fault := o.scanner.Value(start)
+	end, fault := o.scanner.Value(o.start)
 	if fault == nil && end < len(o.text) {
 		fault = &strictjson.Error{Reason: strictjson.Syntax, Offset: end}
 	}
 	if fault != nil {
-		return nil, 0, openError(fault.Sentinel(), fault.Offset)
+		return openError(fault.Sentinel(), fault.Offset)
 	}
 	fields := []field{{"trust", '"'}, {"items", '['}}
 	if o.w.omitted {
@@ -107,55 +158,54 @@ func (o *opener) open(start int, scope string) (items []Delivered, omitted int, 
 	if o.w.checksum {
 		fields = append(fields, field{"crc32c", '"'})
 	}
-	top, err := o.object(start, len(fields), fields...)
+	top, err := o.object(o.start, len(fields), fields...)
 	if err != nil {
-		return nil, 0, err
+		return err
 	}
 	if o.w.checksum {
-		if err := o.checksum(start, top[len(top)-1]); err != nil {
-			return nil, 0, err
+		if err := o.checksum(top[len(top)-1]); err != nil {
+			return err
 		}
 	}
 	if o.w.omitted {
-		if omitted, err = o.omitted(top[2]); err != nil {
-			return nil, 0, err
+		if o.omitted, err = o.count(top[2]); err != nil {
+			return err
 		}
 	}
-	var starts []int
-	o.scanner.Elements(top[1].ValueStart, func(start, _ int) { starts = append(starts, start) })
-	if len(starts) == 0 && omitted == 0 {
-		return nil, 0, openError(ErrUndeliverable, top[1].ValueStart)
+	o.scanner.Elements(top[1].ValueStart, func(start, end int) {
+		o.spans = append(o.spans, span{start, end})
+	})
+	if len(o.spans) == 0 && o.omitted == 0 {
+		return openError(ErrUndeliverable, top[1].ValueStart)
 	}
-	o.s = newSelection(make([]Item, len(starts)), scope, math.MaxInt, nil)
-	items = make([]Delivered, len(starts))
-	for i, start := range starts {
-		if items[i], err = o.item(i, start); err != nil {
+	o.s.begin(make([]Item, len(o.spans)), scope, math.MaxInt, nil)
+	o.items = make([]Delivered, len(o.spans))
+	for i, s := range o.spans {
+		if o.items[i], err = o.item(i, s.start); err != nil {
 			err.Item = i
-			return nil, 0, err
+			return err
 		}
 	}
-	if err := o.cuts(items, starts); err != nil {
-		return nil, 0, err
-	}
-	return items, omitted, nil
+	return o.cuts()
 }
 
-// checksum refuses a line, which begins at byte start, with another checksum than its own in the
-// member m.
-func (o *opener) checksum(start int, m strictjson.Member) *Error {
+// checksum refuses a line with another checksum than its own in the member m.
+func (o *opener) checksum(m strictjson.Member) *Error {
 	var buf [checksumBytes]byte
-	own := appendChecksum(buf[:0], o.text[start:m.NameStart-len(",")])
+	own := appendChecksum(buf[:0], o.text[o.start:m.NameStart-len(",")])
 	if string(own[len(checksumName):]) != string(o.text[m.ValueStart:m.ValueEnd]) {
 		return openError(ErrChecksum, m.ValueStart)
 	}
 	return nil
 }
 
-// omitted reads how many items were left out: digits, of a number that is no larger than a slice of
-// items is anywhere.
-func (o *opener) omitted(m strictjson.Member) (int, *Error) {
-	n, err := strconv.ParseUint(string(o.text[m.ValueStart:m.ValueEnd]), 10, 31)
-	if err != nil {
+// mostOmitted is more than a slice of items is long on every machine.
+const mostOmitted = math.MaxInt32
+
+// count reads how many items were left out: digits, of a number up to mostOmitted.
+func (o *opener) count(m strictjson.Member) (int, *Error) {
+	n, err := strconv.ParseUint(string(o.text[m.ValueStart:m.ValueEnd]), 10, 32)
+	if err != nil || n > mostOmitted {
 		return 0, openError(ErrMember, m.ValueStart)
 	}
 	return int(n), nil
@@ -164,15 +214,17 @@ func (o *opener) omitted(m strictjson.Member) (int, *Error) {
 // cuts refuses items of which no budget can have cut those that are cut. Only the last can have
 // been cut for want of room, since that leaves no room for another item. Any other was cut for
 // the item bound, which is then less than one character longer than what was delivered, and which
-// no content exceeds.
-func (o *opener) cuts(items []Delivered, starts []int) *Error {
+// no content exceeds. What holds of the items holds of some of them, so that [JSON.Filter] needs
+// no rule of its own.
+func (o *opener) cuts() *Error {
 	longest := 0
-	for i := range items {
-		longest = max(longest, len(items[i].Content))
+	for i := range o.items {
+		longest = max(longest, len(o.items[i].Content))
 	}
-	for i := range max(len(items)-1, 0) {
-		if items[i].Truncated && longest >= len(items[i].Content)+utf8.UTFMax {
-			err := openError(ErrUndeliverable, starts[i])
+	for i := range len(o.items) - 1 {
+		d := &o.items[i]
+		if d.Truncated && longest >= len(d.Content)+utf8.UTFMax {
+			err := openError(ErrUndeliverable, o.spans[i].start)
 			err.Item = i
 			return err
 		}
@@ -189,7 +241,7 @@ func (o *opener) item(i, start int) (d Delivered, err *Error) {
 	}
 	value := func(k int) []byte { return o.text[members[k].ValueStart:members[k].ValueEnd] }
 	d.Citation = json.RawMessage(bytes.Clone(value(0)))
-	d.Content = string(strictjson.Decode(value(1)))
+	d.Content = o.decode(members[1].ValueStart, members[1].ValueEnd)
 	d.Kind = defaultKind
 	if len(members) == 4 {
 		d.Kind = string(strictjson.Decode(value(3)))
@@ -214,6 +266,16 @@ func (o *opener) item(i, start int) (d Delivered, err *Error) {
 	o.out, _, _ = o.w.quoter.AppendString(o.out, d.Content, math.MaxInt)
 	o.out = o.w.appendTail(o.w.markers.breakFrom(o.out, from), &d.Item, d.Truncated)
 	return d, nil
+}
+
+// decode returns the value of the string from byte start to end: a part of the text, if it may be.
+func (o *opener) decode(start, end int) string {
+	literal := o.text[start:end]
+	if bytes.IndexByte(literal, '\\') < 0 {
+		return o.source[start+1 : end-1]
+	}
+	o.decoded = strictjson.AppendDecoded(o.decoded[:0], literal)
+	return string(o.decoded)
 }
 
 // field is a member that an object must have: its name, and what its value begins with unless

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -17,7 +19,15 @@ import (
 // Open refuses each change to a text with what is wrong and where. The change replaces old by
 // new; the offset, from where old stood, is of the byte that is named.
 func TestOpenRefuses(t *testing.T) {
-	items := []envelope.Item{memory("e1", "first"), {Kind: "experience", Citation: envelope.ArtifactCitation{Scope: "s", Artifact: envelope.ArtifactRef{Family: "f", ArtifactID: "a", Revision: 1}}, Content: strings.Repeat("中", 700)}}
+	artifact := envelope.ArtifactRef{Family: "f", ArtifactID: "a", Revision: 1}
+	items := []envelope.Item{
+		memory("e1", "first"),
+		{
+			Kind:     "experience",
+			Citation: envelope.ArtifactCitation{Scope: "s", Artifact: artifact},
+			Content:  strings.Repeat("中", 700),
+		},
+	}
 	p, err := envelope.JSON{}.Render(items, envelope.Budget{})
 	require.NoError(t, err)
 	require.Equal(t, []string{"included", "truncated"}, outcomesOf(p.Report))
@@ -111,16 +121,18 @@ func TestOpenRefuses(t *testing.T) {
 }
 
 func TestOpenRefusesADuplicate(t *testing.T) {
-	p, err := envelope.JSON{}.Render([]envelope.Item{memory("e1", "x"), memory("e2", "y")}, envelope.Budget{})
+	items := []envelope.Item{memory("e1", "x"), memory("e2", "y")}
+	p, err := envelope.JSON{}.Render(items, envelope.Budget{})
 	require.NoError(t, err)
 	_, err = envelope.JSON{}.Open(strings.ReplaceAll(p.Content, "e2", "e1"))
 	assert.ErrorIs(t, err, envelope.ErrUndeliverable)
 }
 
-// Behind a content that was cut for room there is no room for another item, so one that is
-// followed was cut for the item bound; and that bound holds for all.
+// No item follows one that was cut for want of room. A cut item that is followed was therefore cut
+// for the item bound, and no other content may exceed that bound.
 func TestOpenRefusesImpossibleCuts(t *testing.T) {
-	p, err := envelope.JSON{}.Render([]envelope.Item{memory("e1", "abc…"), memory("e2", "0123456789")}, envelope.Budget{})
+	items := []envelope.Item{memory("e1", "abc…"), memory("e2", "0123456789")}
+	p, err := envelope.JSON{}.Render(items, envelope.Budget{})
 	require.NoError(t, err)
 	change := func(old, new string) error {
 		require.Contains(t, p.Content, old)
@@ -130,11 +142,19 @@ func TestOpenRefusesImpossibleCuts(t *testing.T) {
 	assert.NoError(t, change("9", "9")) // nothing
 	var e *envelope.Error
 	require.ErrorAs(t, change(`abc…","truncated":false`, `abc…","truncated":true`), &e)
-	assert.Equal(t, envelope.Error{Err: envelope.ErrUndeliverable, Item: 0, Field: "text", Offset: strings.Index(p.Content, `{"citation"`)}, *e)
-	assert.NoError(t, change(`abc…","truncated":false`, `abcd…","truncated":true`), "10 bytes follow 7 bytes, which a bound of 10 can have made")
-	assert.NoError(t, change(`0123456789","truncated":false`, `0…","truncated":true`), "the last may be cut for room")
+	assert.Equal(t, envelope.Error{
+		Err:    envelope.ErrUndeliverable,
+		Item:   0,
+		Field:  "text",
+		Offset: strings.Index(p.Content, `{"citation"`),
+	}, *e)
+	assert.NoError(t, change(`abc…","truncated":false`, `abcd…","truncated":true`),
+		"10 bytes follow 7 bytes, which a bound of 10 can have made")
+	assert.NoError(t, change(`0123456789","truncated":false`, `0…","truncated":true`),
+		"the last may be cut for room")
 
-	p, err = envelope.JSON{}.Render([]envelope.Item{memory("e1", "0123456789"), memory("e2", "abc…"), memory("e3", "x")}, envelope.Budget{})
+	items = []envelope.Item{memory("e1", "0123456789"), memory("e2", "abc…"), memory("e3", "x")}
+	p, err = envelope.JSON{}.Render(items, envelope.Budget{})
 	require.NoError(t, err)
 	require.ErrorAs(t, change(`abc…","truncated":false`, `abc…","truncated":true`), &e)
 	assert.Equal(t, 1, e.Item)
@@ -143,14 +163,22 @@ func TestOpenRefusesImpossibleCuts(t *testing.T) {
 // A text opens with the renderer that wrote it, and not with one that would have written it
 // differently.
 func TestOpenIsForOneRenderer(t *testing.T) {
-	item := envelope.Item{Citation: envelope.ArtifactCitation{Scope: "s", Artifact: envelope.ArtifactRef{Family: "f", ArtifactID: "a", Revision: 1}}, Content: "<é>"}
-	renderers := []envelope.JSON{{}, {Scope: "s"}, {Trust: "t"}, {Escape: envelope.EscapeMarkup}, {Escape: envelope.EscapeNonASCII}, {Wrapper: wrappers[1]}}
+	artifact := envelope.ArtifactRef{Family: "f", ArtifactID: "a", Revision: 1}
+	item := envelope.Item{
+		Citation: envelope.ArtifactCitation{Scope: "s", Artifact: artifact},
+		Content:  "<é>",
+	}
+	renderers := []envelope.JSON{
+		{}, {Scope: "s"}, {Trust: "t"},
+		{Escape: envelope.EscapeMarkup}, {Escape: envelope.EscapeNonASCII}, {Wrapper: wrappers[1]},
+	}
 	for i, j := range renderers {
 		p, err := j.Render([]envelope.Item{item}, envelope.Budget{})
 		require.NoError(t, err)
 		for k, other := range renderers {
 			_, err := other.Open(p.Content)
-			if i == k || i == 1 && k == 0 { // without a scope of its own, a reader sees a local citation as local
+			// Without a scope of its own, a reader sees a local citation as local.
+			if i == k || i == 1 && k == 0 {
 				assert.NoError(t, err, "%d %d", i, k)
 			} else {
 				assert.Error(t, err, "%d %d", i, k)
@@ -161,8 +189,11 @@ func TestOpenIsForOneRenderer(t *testing.T) {
 
 // A citation in a text is as deep as a citation may be, and no deeper.
 func TestOpenDepth(t *testing.T) {
-	deep := func(n int) string { return `{"a":` + strings.Repeat("[", n-1) + strings.Repeat("]", n-1) + `}` }
-	p, err := envelope.JSON{}.Render([]envelope.Item{{Citation: json.RawMessage(deep(60)), Content: "x"}}, envelope.Budget{})
+	deep := func(n int) string {
+		return `{"a":` + strings.Repeat("[", n-1) + strings.Repeat("]", n-1) + `}`
+	}
+	items := []envelope.Item{{Citation: json.RawMessage(deep(60)), Content: "x"}}
+	p, err := envelope.JSON{}.Render(items, envelope.Budget{})
 	require.NoError(t, err)
 	_, err = envelope.JSON{}.Open(p.Content)
 	require.NoError(t, err)
@@ -194,12 +225,17 @@ func TestOpenRoundTrip(t *testing.T) {
 	assert.Equal(t, p.Content, q.Content)
 }
 
+// renderer has the options of the line that the bits say.
+func renderer(options uint8) envelope.JSON {
+	return envelope.JSON{
+		Escape: envelope.Escape(options & 15),
+		Bare:   options&16 != 0, Omitted: options&32 != 0, Checksum: options&64 != 0,
+	}
+}
+
 // FuzzOpen changes texts: what Open accepts, rendering what it returned gives back to the byte.
 func FuzzOpen(f *testing.F) {
 	rng := rand.New(rand.NewPCG(2, 2))
-	renderer := func(options uint8) envelope.JSON {
-		return envelope.JSON{Escape: envelope.Escape(options & 15), Bare: options&16 != 0, Omitted: options&32 != 0, Checksum: options&64 != 0}
-	}
 	for len := 0; len < 80; {
 		_, items, b := randomCase(rng)
 		options := uint8(rng.IntN(128))
@@ -224,7 +260,8 @@ func FuzzOpen(f *testing.F) {
 		}
 		requireBounded(t, j, text)
 		decoded := decodeLine(t, text)
-		if len(opened) != len(decoded.Items) || j.Omitted != (decoded.Omitted != nil) || j.Checksum != (decoded.CRC32C != nil) {
+		if len(opened) != len(decoded.Items) || j.Omitted != (decoded.Omitted != nil) ||
+			j.Checksum != (decoded.CRC32C != nil) {
 			t.Fatalf("%q opens to %d items", text, len(opened))
 		}
 		var whole []envelope.Item
@@ -243,7 +280,7 @@ func FuzzOpen(f *testing.F) {
 				}
 				whole = append(whole, make([]envelope.Item, *decoded.Omitted)...) // uncited
 			}
-			again, _, err := j.Append(nil, whole, envelope.Budget{MaxBytes: -1, MaxItems: -1, MaxItemBytes: -1, MinTruncatedBytes: -1})
+			again, _, err := j.Append(nil, whole, unlimited)
 			if err != nil || string(again) != text {
 				t.Fatalf("%q renders to %q (%v)", text, again, err)
 			}
@@ -263,6 +300,131 @@ func withChecksum(text string) string {
 		line = line[i+1:]
 	}
 	return text[:digits] + fmt.Sprintf("%08x", twinCRC32C(line)) + text[digits+8:]
+}
+
+// FuzzFilter keeps some of the items of a text: the result opens, its items are the kept ones, each
+// in its own bytes, and with all of them kept it is the text.
+func FuzzFilter(f *testing.F) {
+	rng := rand.New(rand.NewPCG(3, 3))
+	for n := 0; n < 80; {
+		_, items, b := randomCase(rng)
+		options := uint8(rng.IntN(128))
+		text, _, err := renderer(options).Append(nil, items, b)
+		if err == nil && text != nil {
+			f.Add(string(text), options, rng.Uint64())
+			n++
+		}
+	}
+	f.Fuzz(func(t *testing.T, text string, options uint8, mask uint64) {
+		j := renderer(options)
+		opened, err := j.Open(text)
+		called := 0
+		whole, filterErr := j.Filter(text, func(int, envelope.Delivered) bool {
+			called++
+			return true
+		})
+		require.Equal(t, err, filterErr)
+		require.Equal(t, len(opened), called)
+		if err != nil || len(opened) == 0 {
+			require.Empty(t, whole)
+			return
+		}
+		require.Equal(t, text, whole, "all of them")
+		var kept []envelope.Delivered
+		part, err := j.Filter(text, func(i int, d envelope.Delivered) bool {
+			require.Equal(t, opened[i], d)
+			keep := mask>>(i%64)&1 == 1
+			if keep {
+				kept = append(kept, d)
+			}
+			return keep
+		})
+		require.NoError(t, err)
+		if len(kept) == 0 {
+			require.Empty(t, part, "none of them")
+			return
+		}
+		again, err := j.Open(part)
+		require.NoError(t, err, "%q", part)
+		require.Equal(t, kept, again)
+		requireBounded(t, j, part)
+		for _, one := range rawItems(t, part) {
+			require.Contains(t, rawItems(t, text), one, "its bytes are unchanged")
+		}
+		if was, is := decodeLine(t, text).Omitted, decodeLine(t, part).Omitted; j.Omitted {
+			require.Equal(t, min(*was+len(opened)-len(kept), math.MaxInt32), *is)
+		}
+	})
+}
+
+// rawItems are the items of a text as they stand there.
+func rawItems(t *testing.T, text string) (items []string) {
+	_, line, _ := strings.Cut("\n"+text, "\n"+`{"trust":`)
+	line, _, _ = strings.Cut(line, "\n")
+	var decoded struct{ Items []json.RawMessage }
+	require.NoError(t, json.Unmarshal([]byte(`{"trust":`+line), &decoded))
+	for _, item := range decoded.Items {
+		items = append(items, string(item))
+	}
+	return items
+}
+
+func TestFilter(t *testing.T) {
+	items := []envelope.Item{
+		memory("e1", "one"), memory("e2", strings.Repeat("two", 1000)), memory("e3", "three"),
+		memory("e4", strings.Repeat("four", 100)),
+	}
+	j := envelope.JSON{}
+	p, err := j.Render(items, envelope.Budget{MaxBytes: 3200})
+	require.NoError(t, err)
+	require.Equal(
+		t, []string{"included", "truncated", "included", "truncated"}, outcomesOf(p.Report),
+	)
+	for why, tt := range map[string]struct{ keep, truncated string }{
+		"all":                    {"0123", "0101"},
+		"the first":              {"0", "0"},
+		"one that was cut":       {"1", "1"},
+		"the last":               {"3", "1"},
+		"both that were cut":     {"13", "11"},
+		"a cut one before whole": {"12", "10"},
+		"the outer ones":         {"03", "01"},
+	} {
+		part, err := j.Filter(p.Content, func(i int, _ envelope.Delivered) bool {
+			return strings.Contains(tt.keep, strconv.Itoa(i))
+		})
+		require.NoError(t, err, why)
+		opened, err := j.Open(part)
+		require.NoError(t, err, why)
+		require.Len(t, opened, len(tt.keep), why)
+		whole, err := j.Open(p.Content)
+		require.NoError(t, err)
+		for n, d := range opened {
+			assert.Equal(t, whole[tt.keep[n]-'0'], d, why)
+			assert.Equal(t, tt.truncated[n] == '1', d.Truncated, why)
+		}
+	}
+	none, err := j.Filter(p.Content, func(int, envelope.Delivered) bool { return false })
+	require.NoError(t, err)
+	assert.Empty(t, none)
+
+	counting := envelope.JSON{Bare: true, Omitted: true, Checksum: true}
+	line, _, err := counting.Append(nil, items, envelope.Budget{MaxItems: 3})
+	require.NoError(t, err)
+	first := func(i int, _ envelope.Delivered) bool { return i == 0 }
+	part, err := counting.Filter(string(line), first)
+	require.NoError(t, err)
+	assert.Contains(t, part, `"items":[{`)
+	assert.Contains(t, part, `],"omitted":3,"crc32c":"`, "one that was, and two more")
+	_, err = counting.Open(part)
+	assert.NoError(t, err)
+
+	_, err = j.Filter(p.Content+"\n", func(int, envelope.Delivered) bool {
+		t.Error("called for a text that is not intact")
+		return true
+	})
+	assert.ErrorIs(t, err, envelope.ErrFrame)
+	_, err = envelope.JSON{Trust: "\xff"}.Filter(p.Content, nil)
+	assert.ErrorIs(t, err, envelope.ErrOption)
 }
 
 func TestDecodeCitation(t *testing.T) {

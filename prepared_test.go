@@ -20,11 +20,12 @@ import (
 	"github.com/untrusted-context/envelope"
 )
 
-// response is one that is accepted: its content is "secret é", of 9 bytes.
-const response = `{"schema":"powercontext.prepared-context.v1","status":"ready","content":"secret é","content_bytes":9}`
+// response is a response that is accepted. Its content is "secret é", of 9 bytes.
+const response = `{"schema":"powercontext.prepared-context.v1","status":"ready",` +
+	`"content":"secret é","content_bytes":9}`
 
-// Each case changes response: old is replaced by new once, the offset is from where old stood, -1
-// for none.
+// Each case replaces old by new once in response. The offset counts from where old stood; -1 is no
+// offset.
 func TestParsePreparedRefuses(t *testing.T) {
 	deep := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 	tests := []struct {
@@ -164,7 +165,8 @@ func TestParsePreparedRefuses(t *testing.T) {
 			}
 			assert.Equal(t, want, e.Offset)
 			assert.NotContains(t, err.Error(), "secret")
-			assert.Regexp(t, `^envelope: prepared[a-z._]*: [a-z0-9-]+( \(byte \d+\))?$`, err.Error())
+			form := `^envelope: prepared[a-z._]*: [a-z0-9-]+( \(byte \d+\))?$`
+			assert.Regexp(t, form, err.Error())
 			assert.False(t, twinParse(data, 8000).ok, "the twin accepts it")
 			seen[tt.reason] = true
 		})
@@ -172,15 +174,18 @@ func TestParsePreparedRefuses(t *testing.T) {
 	assert.Len(t, seen, len(reasons), "each reason has a case")
 }
 
-// reasons are all the reasons there are.
+// reasons has every Reason, in the order in which they come first.
 var reasons = []envelope.Reason{
-	"too-large", "not-object", "cut-short", "syntax", "invalid-utf8", "lone-surrogate", "repeated-member", "too-deep", "trailing",
-	"misspelt-member", "extra-member", "missing-member", "wrong-schema", "wrong-status", "content-type", "content-bytes-type",
+	"too-large", "not-object", "cut-short", "syntax", "invalid-utf8", "lone-surrogate",
+	"repeated-member", "too-deep", "trailing",
+	"misspelt-member", "extra-member", "missing-member",
+	"wrong-schema", "wrong-status", "content-type", "content-bytes-type",
 	"content-bytes-form", "status-content", "length-mismatch", "too-long", "blank",
 }
 
 func TestParsePreparedAccepts(t *testing.T) {
-	const empty = `{"schema":"powercontext.prepared-context.v1","status":"empty","content":null,"content_bytes":0}`
+	const empty = `{"schema":"powercontext.prepared-context.v1","status":"empty",` +
+		`"content":null,"content_bytes":0}`
 	tests := []struct {
 		why, data, content string
 	}{
@@ -217,10 +222,12 @@ func TestParsePreparedBounds(t *testing.T) {
 		_, err := envelope.ParsePrepared(data, most)
 		return err
 	}
-	for most, effective := range map[int]int{0: 8000, 1: 1, 2: 2, 700: 700, 8000: 8000, 9500: 9500} {
-		for _, unit := range []string{"x", "\x01"} { // one byte that takes one, and one that takes six
+	lengths := map[int]int{0: 8000, 1: 1, 2: 2, 700: 700, 8000: 8000, 9500: 9500}
+	for most, effective := range lengths {
+		for _, unit := range []string{"x", "\x01"} { // of one byte, and of six as JSON
 			assert.NoError(t, parse(ready(strings.Repeat(unit, effective)), most), "%d", most)
-			assert.ErrorIs(t, parse(ready(strings.Repeat(unit, effective+1)), most), envelope.ReasonTooLong, "%d", most)
+			long := ready(strings.Repeat(unit, effective+1))
+			assert.ErrorIs(t, parse(long, most), envelope.ReasonTooLong, "%d", most)
 		}
 	}
 	// Bytes, not characters.
@@ -232,7 +239,8 @@ func TestParsePreparedBounds(t *testing.T) {
 	assert.NoError(t, parse(huge, math.MaxInt))
 	assert.ErrorIs(t, parse(huge, 8000), envelope.ReasonTooLarge)
 	for _, most := range []int{-2, math.MinInt} {
-		assert.Equal(t, &envelope.Error{Err: envelope.ErrBudget, Item: -1, Field: "maxBytes", Offset: -1}, parse([]byte(response), most))
+		want := &envelope.Error{Err: envelope.ErrBudget, Item: -1, Field: "maxBytes", Offset: -1}
+		assert.Equal(t, want, parse([]byte(response), most))
 	}
 	const last = (math.MaxInt - 4096) / 6 // above which the bound on the data is no int any more
 	for _, most := range []int{last - 1, last, last + 1, last + 2} {
@@ -250,7 +258,9 @@ func TestParsePreparedBounds(t *testing.T) {
 		longest = append(longest, '"')
 	}
 	content := strings.Repeat("x", 100)
-	for _, pair := range [][2]string{{"schema", "powercontext.prepared-context.v1"}, {"status", "ready"}, {"content", content}} {
+	for _, pair := range [][2]string{
+		{"schema", "powercontext.prepared-context.v1"}, {"status", "ready"}, {"content", content},
+	} {
 		spell(pair[0])
 		longest = append(longest, ':')
 		spell(pair[1])
@@ -264,12 +274,17 @@ func TestParsePreparedBounds(t *testing.T) {
 	assert.ErrorIs(t, parse(append(padded, ' '), 100), envelope.ReasonTooLarge)
 }
 
-// encoding/json goes the same way, wherever the response stands, and a refusal changes nothing.
+// encoding/json reads a response as strictly, also inside of other values. A refusal leaves the old
+// value as it was.
 func TestPreparedUnmarshalJSON(t *testing.T) {
 	for _, data := range []string{
-		`null`, `{}`, strings.Replace(response, "status", "Status", 1), strings.Replace(response, ":9", ":9.0", 1),
-		strings.Replace(response, "é", `\ud83d`, 1), strings.Replace(response, `{`, `{"x":1,`, 1),
-		strings.Replace(response, `{`, `{"status":"empty",`, 1), strings.Replace(response, "é", "\xff", 1),
+		`null`, `{}`,
+		strings.Replace(response, "status", "Status", 1),
+		strings.Replace(response, ":9", ":9.0", 1),
+		strings.Replace(response, "é", `\ud83d`, 1),
+		strings.Replace(response, `{`, `{"x":1,`, 1),
+		strings.Replace(response, `{`, `{"status":"empty",`, 1),
+		strings.Replace(response, "é", "\xff", 1),
 	} {
 		p := envelope.Prepared{Content: "old"}
 		err := json.Unmarshal([]byte(data), &p)
@@ -302,7 +317,8 @@ func TestReasonsAreDocumented(t *testing.T) {
 	require.NoError(t, err)
 	var listed []envelope.Reason
 	_, section, _ := strings.Cut(string(page), "## Reason codes")
-	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z0-9-]+)` \\|").FindAllStringSubmatch(section, -1) {
+	rows := regexp.MustCompile("(?m)^\\| `([a-z0-9-]+)` \\|")
+	for _, row := range rows.FindAllStringSubmatch(section, -1) {
 		listed = append(listed, envelope.Reason(row[1]))
 	}
 	assert.Equal(t, reasons, listed)
@@ -319,10 +335,14 @@ type twinResponse struct {
 const (
 	twinSpace  = `[ \t\r\n]*`
 	twinString = `"(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*"`
-	twinMember = twinSpace + `(` + twinString + `)` + twinSpace + `:` + twinSpace + `(` + twinString + `|null|0|[1-9][0-9]*)` + twinSpace
+	twinValue  = twinString + `|null|0|[1-9][0-9]*`
+	twinMember = twinSpace + `(` + twinString + `)` + twinSpace + `:` +
+		twinSpace + `(` + twinValue + `)` + twinSpace
 )
 
-var twinObject = regexp.MustCompile(`\A` + twinSpace + `\{` + twinMember + `,` + twinMember + `,` + twinMember + `,` + twinMember + `\}` + twinSpace + `\z`)
+var twinObject = regexp.MustCompile(`\A` + twinSpace + `\{` +
+	twinMember + `,` + twinMember + `,` + twinMember + `,` + twinMember +
+	`\}` + twinSpace + `\z`)
 
 // twinParse reads a response slowly: valid UTF-8, the shape by a regular expression, the strings
 // by encoding/json once no surrogate in them is alone.
@@ -347,7 +367,8 @@ func twinParse(data []byte, most int) twinResponse {
 	case len(members) != 4 || !ok1 || !ok2 || schema != "powercontext.prepared-context.v1":
 	case status == "empty":
 		return twinResponse{"", members["content"] == "null" && size == "0"}
-	case status == "ready" && ok3 && !twinBlank(content) && len(content) <= most && size == strconv.Itoa(len(content)):
+	case status == "ready" && ok3 && !twinBlank(content) && len(content) <= most &&
+		size == strconv.Itoa(len(content)):
 		return twinResponse{content, true}
 	}
 	return twinResponse{}
@@ -439,7 +460,8 @@ func TestPreparedMarshalJSONRefuses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		_, err := envelope.Prepared{Content: tt.content}.MarshalJSON()
-		assert.Equal(t, &envelope.Error{Err: tt.what, Item: -1, Field: "content", Offset: tt.offset}, err, tt.why)
+		want := &envelope.Error{Err: tt.what, Item: -1, Field: "content", Offset: tt.offset}
+		assert.Equal(t, want, err, tt.why)
 	}
 }
 

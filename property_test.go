@@ -26,19 +26,33 @@ var lineReaders = map[string]string{
 	"all of them, and NUL":     "\x00\v\f\r\x1c\x1d\x1e\x1f\u0084\u0085\u2028\u2029",
 }
 
+// unlimited is the budget that leaves nothing out.
+var unlimited = envelope.Budget{
+	MaxBytes:          envelope.Unlimited,
+	MaxItems:          envelope.Unlimited,
+	MaxItemBytes:      envelope.Unlimited,
+	MinTruncatedBytes: envelope.Unlimited,
+}
+
 // requireIntact demands the security property of a rendered text: for every kind of line reader
 // one line equal to each marker, in order, and each marker once as text.
 func requireIntact(t testing.TB, text string, w envelope.Wrapper) {
-	if !utf8.ValidString(text) || strings.Count(text, w.Begin) != 1 || strings.Count(text, w.End) != 1 ||
+	if !utf8.ValidString(text) ||
+		strings.Count(text, w.Begin) != 1 || strings.Count(text, w.End) != 1 ||
 		strings.Index(text, w.Begin) > strings.Index(text, w.End) {
 		t.Fatalf("markers: %q", text)
 	}
 	for reader, ends := range lineReaders {
-		lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || strings.ContainsRune(ends, r) })
+		lines := strings.FieldsFunc(text, func(r rune) bool {
+			return r == '\n' || strings.ContainsRune(ends, r)
+		})
 		requireMarkerLines(t, reader, lines, w)
 	}
 	// A reader of undecoded bytes finds an end of line in every character that has the byte 0x85.
-	requireMarkerLines(t, "ISO-8859-1", strings.FieldsFunc(latin1(text), func(r rune) bool { return r == '\n' || r == '\r' || r == '\u0085' }), w)
+	lines := strings.FieldsFunc(latin1(text), func(r rune) bool {
+		return r == '\n' || r == '\r' || r == '\u0085'
+	})
+	requireMarkerLines(t, "ISO-8859-1", lines, w)
 }
 
 // requireBounded demands the security property of what j renders: that of requireIntact, or of a
@@ -114,7 +128,9 @@ func lineOf(text string) string {
 
 // requireDelivered demands that encoding/json and Open both give back what the report says was
 // delivered.
-func requireDelivered(t testing.TB, j envelope.JSON, text string, items []envelope.Item, r envelope.Report) {
+func requireDelivered(
+	t testing.TB, j envelope.JSON, text string, items []envelope.Item, r envelope.Report,
+) {
 	decoded := decodeLine(t, text).Items
 	opened, err := j.Open(text)
 	if err != nil {
@@ -128,14 +144,19 @@ func requireDelivered(t testing.TB, j envelope.JSON, text string, items []envelo
 		d, o := decoded[n], opened[n]
 		n++
 		prefix, cut := strings.CutSuffix(d.Content, "…")
-		whole := r.Items[i].Outcome == envelope.Included && !d.Truncated && d.Content == item.Content
-		part := r.Items[i].Outcome == envelope.Truncated && d.Truncated && cut && strings.HasPrefix(item.Content, prefix)
+		outcome := r.Items[i].Outcome
+		whole := outcome == envelope.Included && !d.Truncated && d.Content == item.Content
+		part := outcome == envelope.Truncated && d.Truncated && cut &&
+			strings.HasPrefix(item.Content, prefix)
 		kind := item.Kind
 		if kind == "" {
 			kind = "memory"
 		}
-		if !whole && !part || (d.Kind == nil) != (kind == "memory") || d.Kind != nil && *d.Kind != kind || r.Items[i].DeliveredBytes != len(d.Content) ||
-			o.Kind != kind || o.Content != d.Content || o.Truncated != d.Truncated || string(o.Citation.(json.RawMessage)) != string(d.Citation) {
+		if !whole && !part ||
+			(d.Kind == nil) != (kind == "memory") || d.Kind != nil && *d.Kind != kind ||
+			r.Items[i].DeliveredBytes != len(d.Content) ||
+			o.Kind != kind || o.Content != d.Content || o.Truncated != d.Truncated ||
+			string(o.Citation.(json.RawMessage)) != string(d.Citation) {
 			t.Fatalf("item %d: decoded %+v, opened %+v, want %+v %+v", i, d, o, item, r.Items[i])
 		}
 	}

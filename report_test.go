@@ -18,16 +18,24 @@ import (
 // A report that is passed in is filled anew, and once it has been large enough nothing is
 // allocated.
 func TestAppendReport(t *testing.T) {
-	items := []envelope.Item{memory("1", "a"), memory("1", "b"), memory("2", "\xff"), {Content: "c"}, memory("3", strings.Repeat("x", 9000))}
+	items := []envelope.Item{
+		memory("1", "a"),
+		memory("1", "b"),
+		memory("2", "\xff"),
+		{Content: "c"},
+		memory("3", strings.Repeat("x", 9000)),
+	}
 	few := items[:1]
 	dst := make([]byte, 0, 8000)
-	for name, render := range map[string]func([]byte, []envelope.Item, envelope.Budget, *envelope.Report) ([]byte, error){
+	type render func([]byte, []envelope.Item, envelope.Budget, *envelope.Report) ([]byte, error)
+	for name, render := range map[string]render{
 		"JSON": envelope.JSON{}.AppendReport, "Markdown": envelope.Markdown{}.AppendReport,
 	} {
 		var r envelope.Report
 		_, err := render(dst, items, envelope.Budget{}, &r)
 		require.NoError(t, err, name)
-		assert.Equal(t, []string{"included", "duplicate", "malformed", "uncited", "truncated"}, outcomesOf(r), name)
+		outcomes := []string{"included", "duplicate", "malformed", "uncited", "truncated"}
+		assert.Equal(t, outcomes, outcomesOf(r), name)
 		text, err := render(dst, few, envelope.Budget{}, &r)
 		require.NoError(t, err, name)
 		assert.Equal(t, []envelope.ItemReport{{SourceBytes: 1, DeliveredBytes: 1}}, r.Items, name)
@@ -46,6 +54,7 @@ func TestAppendReport(t *testing.T) {
 
 // Nothing of what a report held before shows in what it holds next.
 func TestAppendReportAfterAny(t *testing.T) {
+	sameText := cmp.Comparer(func(a, b error) bool { return fmt.Sprint(a) == fmt.Sprint(b) })
 	rng := rand.New(rand.NewPCG(22, 1))
 	var r envelope.Report
 	for range 3000 {
@@ -59,7 +68,7 @@ func TestAppendReportAfterAny(t *testing.T) {
 		got, err := j.AppendReport(nil, items, b, &r)
 		require.NoError(t, err)
 		require.Equal(t, string(want), string(got))
-		require.Empty(t, cmp.Diff(fresh, r, cmp.Comparer(func(a, b error) bool { return fmt.Sprint(a) == fmt.Sprint(b) })))
+		require.Empty(t, cmp.Diff(fresh, r, sameText))
 	}
 	items := make([]envelope.Item, 16)
 	for i := range items {
@@ -67,11 +76,15 @@ func TestAppendReportAfterAny(t *testing.T) {
 	}
 	r = envelope.Report{}
 	dst := make([]byte, 0, 8000)
-	assert.Zero(t, testing.AllocsPerRun(20, func() { _, _ = envelope.JSON{}.AppendReport(dst, items, envelope.Budget{}, &r) }), "the first, which does not count, has made the room")
+	assert.Zero(t, testing.AllocsPerRun(20, func() {
+		_, _ = envelope.JSON{}.AppendReport(dst, items, envelope.Budget{}, &r)
+	}), "the first, which does not count, has made the room")
 }
 
 func TestReport(t *testing.T) {
-	r := envelope.Report{Items: []envelope.ItemReport{{Outcome: envelope.Blank}, {Outcome: envelope.Blank}, {Outcome: envelope.NoRoom}}}
+	r := envelope.Report{Items: []envelope.ItemReport{
+		{Outcome: envelope.Blank}, {Outcome: envelope.Blank}, {Outcome: envelope.NoRoom},
+	}}
 	assert.Equal(t, 2, r.Count(envelope.Blank))
 	assert.Equal(t, 0, r.Count(envelope.Included))
 	assert.NoError(t, r.Err())
@@ -79,7 +92,10 @@ func TestReport(t *testing.T) {
 	for o := envelope.Included; o <= envelope.NoRoom+1; o++ {
 		names = append(names, o.String())
 	}
-	assert.Equal(t, []string{"included", "truncated", "unselected", "uncited", "malformed", "blank", "duplicate", "over-limit", "too-short", "no-room", "unknown"}, names)
+	assert.Equal(t, []string{
+		"included", "truncated", "unselected", "uncited", "malformed", "blank", "duplicate",
+		"over-limit", "too-short", "no-room", "unknown",
+	}, names)
 }
 
 func TestOutcomeText(t *testing.T) {
@@ -120,7 +136,8 @@ func TestReportJSON(t *testing.T) {
 		`"error":"envelope: item 3: citation: missing or blank"}]}`, len(p.Content)), string(got))
 	item, err := json.Marshal(p.Report.Items[1])
 	require.NoError(t, err)
-	assert.Equal(t, `{"outcome":"truncated","source_bytes":3000,"delivered_bytes":2000}`, string(item))
+	assert.Equal(t, `{"outcome":"truncated","source_bytes":3000,"delivered_bytes":2000}`,
+		string(item))
 
 	got, err = json.Marshal(envelope.Report{})
 	require.NoError(t, err)
@@ -129,7 +146,8 @@ func TestReportJSON(t *testing.T) {
 	r := envelope.Report{Bytes: 9, Tokens: 3, Budget: envelope.Budget{MaxItemBytes: -1}}
 	got, err = json.Marshal(r)
 	require.NoError(t, err)
-	assert.Equal(t, `{"bytes":9,"tokens":3,"budget":{"max_bytes":0,"max_items":0,"max_item_bytes":-1,`+
+	assert.Equal(t, `{"bytes":9,"tokens":3,`+
+		`"budget":{"max_bytes":0,"max_items":0,"max_item_bytes":-1,`+
 		`"min_truncated_bytes":0},"items":[]}`, string(got))
 	assert.Equal(t, "[bytes=9 tokens=3]", r.LogValue().String())
 	_, err = json.Marshal(envelope.Report{Items: []envelope.ItemReport{{Outcome: 99}}})

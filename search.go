@@ -5,14 +5,14 @@ import (
 )
 
 // share returns the item bound for the next pass over the items, after one that did not have room
-// for all of them: the largest with which every candidate is delivered, or the least there is. It
-// may write to buf behind the start of the items.
+// for all of them: the largest with which every candidate is delivered, or the least with which
+// each by itself could be. It may write to buf behind the start of the items.
 //
 // What a text takes with an item bound is what its items take outside of their contents, which
-// the pass before has measured, and what the contents take when the trimmer cuts them, the last one
-// to the least that it may have. That grows with the bound but for two steps down: a bound that
-// reaches invalid UTF-8 makes the item Malformed, and then it takes nothing; and an ellipsis that is
-// written as an escape can be longer than what it stands for.
+// the pass before has measured, and what the contents take when the trimmer cuts them, the last
+// one to the least that it may have. That grows with the bound but for two steps down: a bound
+// that reaches invalid UTF-8 makes the item Malformed, and then it takes nothing; and an ellipsis
+// that is written as an escape can be longer than what it stands for.
 func share[M meter](
 	m M, piece int, marks *markers, buf []byte, sel *selection, s *space,
 ) (size int, out []byte) {
@@ -20,21 +20,21 @@ func share[M meter](
 	least, most := min(max(s.min, 1), s.item), s.item
 	h := sharing{sel: sel, survey: v, min: s.min, all: s.end - v.start, piece: piece}
 	out = buf[:v.start]
-	v.on, v.over, size = false, false, least
-	if v.passes <= maxSurveys {
-		// With a bound below low, what is Malformed may not be.
-		low, found, whole := max(least, min(v.admits+1, most)), 0, false
-		if !v.lost {
-			out, h.lastSize = leastSize(m, marks, out, &h, least)
-			out, found, whole = largest(m, marks, out, &h, low, most)
-		}
-		switch {
-		case whole:
-			// Where something is Malformed, a pass has to tell whether it still is.
-			size, v.on = found, found < most && v.admits > 0
-		case v.admits > least && most > least:
-			size, v.on = min(v.admits, most-1), true
-		}
+	out, h.lastSize = leastSize(m, marks, out, &h, least)
+	// With a bound below low, what is Malformed may not be.
+	low, found, whole := max(least, min(v.admits+1, most)), 0, false
+	if !v.lost && v.passes <= maxSurveys {
+		out, found, whole = largest(m, marks, out, &h, low, most)
+	}
+	v.on, v.over = false, false
+	switch {
+	case whole:
+		// Where something is Malformed, a pass has to tell whether it still is.
+		size, v.on = found, found < most && v.admits > 0
+	case v.admits > least && most > least && v.passes <= maxSurveys:
+		size, v.on = min(v.admits, most-1), true
+	default:
+		out, size = smallest(m, marks, out, &h, least, most)
 	}
 	sel.restart(size)
 	return size, out
@@ -137,7 +137,7 @@ func largest[M meter](
 				high = spent{size: most + 1}
 			}
 			low, whole = spent{next, n}, all
-			if room-n < h.growing(next) {
+			if room-n < h.growth(next) {
 				return buf, low.size, whole
 			}
 		}
@@ -189,17 +189,16 @@ func (h *sharing) delivered(size int) int {
 	return n
 }
 
-// growing returns a number of bytes by which the contents grow at least when the size grows by more
-// than nearBytes. Every cut content grows then if no piece of it is longer.
-func (h *sharing) growing(size int) int {
+// growth returns by how many bytes the contents grow at least when the size grows by more than
+// nearBytes: each that is cut, but for the last, fills the new size up to a piece. With room for
+// less than that there is no need to look for a size that is a little larger.
+func (h *sharing) growth(size int) int {
+	each := max(nearBytes+1-(h.piece-1), 0)
 	n := 0
-	if h.piece > nearBytes {
-		return n
-	}
 	for i := range h.sel.report {
 		r := &h.sel.report[i]
 		if r.Outcome.Delivered() && r.DeliveredBytes > size+nearBytes && i != h.survey.last {
-			n++
+			n += each
 		}
 	}
 	return n
@@ -207,6 +206,20 @@ func (h *sharing) growing(size int) int {
 
 // nearBytes is how much larger another size may be that would have done.
 const nearBytes = 8
+
+// smallest returns the smallest size from least on with which every item can be delivered, were
+// there room for it, or least. It is more than that where characters are wide.
+func smallest[M meter](
+	m M, marks *markers, buf []byte, h *sharing, least, most int,
+) (out []byte, size int) {
+	for size := least; size <= min(most, least+h.piece+len(ellipsis)); size++ {
+		var whole bool
+		if buf, _, whole = contents(m, marks, buf, h, size); whole {
+			return buf, size
+		}
+	}
+	return buf, least
+}
 
 // fitter is a renderer that appends the text that the limits have room for.
 type fitter interface {
@@ -251,7 +264,7 @@ func withinTokens(
 		if search.fits > 0 {
 			sel.restart(limits.item)
 		}
-		r.Budget = try.plain()
+		try.spell(&r.Budget)
 		out = f.fit(out[:len(dst)], sel, limits, b.Even, &r)
 		kept, err := search.take(size, out[len(dst):])
 		if err != nil {

@@ -1,6 +1,7 @@
 package envelope
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/untrusted-context/envelope/internal/quote"
@@ -19,8 +20,8 @@ type selection struct {
 	again     bool // this is not the first of them
 }
 
-// newSelection starts a report, in the memory given if that is enough.
-func newSelection(items []Item, scope string, looked int, memory []ItemReport) selection {
+// begin starts a report, in the memory given if that is enough.
+func (s *selection) begin(items []Item, scope string, looked int, memory []ItemReport) {
 	if memory == nil || cap(memory) < len(items) {
 		memory = make([]ItemReport, len(items))
 	}
@@ -28,11 +29,10 @@ func newSelection(items []Item, scope string, looked int, memory []ItemReport) s
 	for i := range items {
 		report[i] = ItemReport{SourceBytes: len(items[i].Content)}
 	}
-	s := selection{items: items, report: report, scope: scope, looked: looked}
+	s.items, s.report, s.scope, s.looked = items, report, scope, looked
 	if len(items) > fewItems {
 		s.claims.many = make([]claim, powerOfTwo(2*len(items)))
 	}
-	return s
 }
 
 func powerOfTwo(least int) int {
@@ -78,8 +78,8 @@ func (s *selection) candidate(m meter, i int, full bool, c *citation) bool {
 // inspect decides what can be decided by itself about an item whose citation is c. It looks at
 // looked bytes of the content. Included is a candidate.
 func inspect(item *Item, looked int, c *citation) (Outcome, *Error) {
-	if field := c.lacking(); field != "" {
-		return Uncited, &Error{Err: ErrMissing, Field: field, Offset: -1}
+	if c.lacks != "" {
+		return Uncited, &Error{Err: ErrMissing, Field: c.lacks, Offset: -1}
 	}
 	if bad := quote.FirstInvalid(item.Kind); bad >= 0 {
 		return Malformed, invalid("kind", bad)
@@ -153,6 +153,8 @@ type claims struct {
 	few     [2 * fewItems]claim // used for up to fewItems items
 	many    []claim             // used for more
 	newest  int                 // the slot of the newest claim
+	steps   int                 // how often a slot was taken by another citation
+	seeded  bool                // hashes are such that nobody can choose citations that collide
 	objects map[int]citation    // by item: the citations that are costly to resolve once more
 }
 
@@ -183,17 +185,14 @@ func (c *claims) slots() []claim {
 	return c.few[:]
 }
 
-// claim enters candidate i and reports whether it is the first of its kind and citation.
+// claim enters candidate i and reports whether it is the first of its kind and citation. Hashes are
+// cheap as long as they spread the citations at hand: after a few collisions an item they are made
+// anew, so that the author of citations that collide makes nobody wait.
 func (s *selection) claim(i int, c *citation) bool {
-	kind, hash := kindOf(&s.items[i]), uint64(0)
-	if s.claims.many == nil {
-		hash = c.glance()
-	} else {
-		hash = c.hash(kind)
-	}
+	kind := kindOf(&s.items[i])
 	table := s.claims.slots()
-	own := claim{hash: uint32(hash >> 32), item: int32(i + 1)}
-	for k := int(own.hash>>1) & (len(table) - 1); ; k = (k + 1) & (len(table) - 1) {
+	own := s.claims.claimOf(i, kind, c)
+	for k := own.slot(table); ; k = (k + 1) & (len(table) - 1) {
 		slot := &table[k]
 		if slot.item == 0 {
 			*slot, s.claims.newest = own, k
@@ -205,6 +204,44 @@ func (s *selection) claim(i int, c *citation) bool {
 		if slot.hash == own.hash && s.same(int(slot.item-1), kind, c) {
 			return false
 		}
+		s.claims.steps++
+		if s.claims.steps > 4*len(s.items) && s.claims.many != nil && !s.claims.seeded {
+			s.reseed()
+			return s.claim(i, c)
+		}
+	}
+}
+
+func (c *claims) claimOf(i int, kind string, cited *citation) claim {
+	hash := uint64(0)
+	if c.seeded {
+		hash = cited.hash(kind)
+	} else {
+		hash = cited.glance()
+	}
+	return claim{hash: uint32(hash >> 32), item: int32(i + 1)}
+}
+
+// slot returns where in a table the claim should stand.
+func (c claim) slot(table []claim) int { return int(c.hash>>1) & (len(table) - 1) }
+
+// reseed enters all claims anew, with hashes that nobody can foresee.
+func (s *selection) reseed() {
+	s.claims.seeded = true
+	old := slices.Clone(s.claims.many)
+	clear(s.claims.many)
+	for _, earlier := range old {
+		if earlier.item == 0 {
+			continue
+		}
+		i := int(earlier.item - 1)
+		c := s.earlier(i)
+		own := s.claims.claimOf(i, kindOf(&s.items[i]), &c)
+		k := own.slot(old)
+		for s.claims.many[k].item != 0 {
+			k = (k + 1) & (len(old) - 1)
+		}
+		s.claims.many[k] = own
 	}
 }
 
@@ -213,14 +250,20 @@ func (s *selection) same(i int, kind string, c *citation) bool {
 	if kindOf(&s.items[i]) != kind {
 		return false
 	}
-	earlier, ok := s.claims.objects[i]
+	earlier := s.earlier(i)
+	return earlier.equal(c)
+}
+
+// earlier returns the citation of an earlier candidate.
+func (s *selection) earlier(i int) citation {
+	c, ok := s.claims.objects[i]
 	if !ok {
-		earlier.take(s.items[i].Citation) // it has been found valid
-		if earlier.scope == s.scope {
-			earlier.scope = ""
+		c.take(s.items[i].Citation) // it has been found valid
+		if c.scope == s.scope {
+			c.scope = ""
 		}
 	}
-	return earlier.equal(c)
+	return c
 }
 
 // defaultKind is the kind of an item that names none.

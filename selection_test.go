@@ -22,7 +22,8 @@ func TestBlankCharacters(t *testing.T) {
 	for c := rune(0); c <= 0x3100; c++ {
 		white := unicode.Is(unicode.White_Space, c) || 0x1c <= c && c <= 0x1f
 		for _, content := range []string{string(c), " " + string(c)} {
-			p, err := envelope.JSON{}.Render([]envelope.Item{memory("e", content)}, envelope.Budget{})
+			items := []envelope.Item{memory("e", content)}
+			p, err := envelope.JSON{}.Render(items, envelope.Budget{})
 			require.NoError(t, err)
 			require.Equal(t, white, p.Report.Count(envelope.Blank) == 1, "%U", c)
 		}
@@ -33,7 +34,9 @@ func TestJSONMalformed(t *testing.T) {
 	type cycle struct{ Next *cycle }
 	loop := &cycle{}
 	loop.Next = loop
-	raw := func(s string) envelope.Item { return envelope.Item{Citation: json.RawMessage(s), Content: "x"} }
+	raw := func(s string) envelope.Item {
+		return envelope.Item{Citation: json.RawMessage(s), Content: "x"}
+	}
 	other := func(v any) envelope.Item { return envelope.Item{Citation: v, Content: "x"} }
 	long := strings.Repeat("x", 1996)
 	tests := []struct {
@@ -85,7 +88,8 @@ func TestJSONMalformed(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.why, func(t *testing.T) {
-			p, err := envelope.JSON{}.Render([]envelope.Item{memory("first", "1"), tt.item, memory("last", "2")}, envelope.Budget{})
+			items := []envelope.Item{memory("first", "1"), tt.item, memory("last", "2")}
+			p, err := envelope.JSON{}.Render(items, envelope.Budget{})
 			require.NoError(t, err)
 			assert.Equal(t, []string{"included", "malformed", "included"}, outcomesOf(p.Report))
 			var e *envelope.Error
@@ -125,12 +129,18 @@ func (badText) MarshalText() ([]byte, error) { return []byte("\xff"), nil }
 // and each is also shifted against them.
 func TestEveryByteReplaced(t *testing.T) {
 	texts := []string{
-		strings.Repeat("客户端由接口描述", 4), strings.Repeat("中，“文”…", 6), strings.Repeat("한국어ไทย", 5), strings.Repeat("plain ASCII text ", 4),
-		strings.Repeat("\t\"x\"\n", 12), strings.Repeat("é🙂\u2028\u0085\ufeff", 6), strings.Repeat("\ue000\ufffd\uffff\u0800\ud7ff", 5),
+		strings.Repeat("客户端由接口描述", 4),
+		strings.Repeat("中，“文”…", 6),
+		strings.Repeat("한국어ไทย", 5),
+		strings.Repeat("plain ASCII text ", 4),
+		strings.Repeat("\t\"x\"\n", 12),
+		strings.Repeat("é🙂\u2028\u0085\ufeff", 6),
+		strings.Repeat("\ue000\ufffd\uffff\u0800\ud7ff", 5),
 	}
 	if testing.Short() {
 		texts = texts[:2]
 	}
+	j, m, b := envelope.JSON{}, envelope.Markdown{}, envelope.Budget{}
 	var dst []byte
 	for _, text := range texts {
 		for shift := range 4 {
@@ -144,9 +154,12 @@ func TestEveryByteReplaced(t *testing.T) {
 					var report envelope.Report
 					var err error
 					for _, render := range []func() error{
-						func() error { dst, report, err = envelope.JSON{}.Append(dst[:0], items, envelope.Budget{}); return err },
 						func() error {
-							dst, report, err = envelope.Markdown{}.Append(dst[:0], items, envelope.Budget{})
+							dst, report, err = j.Append(dst[:0], items, b)
+							return err
+						},
+						func() error {
+							dst, report, err = m.Append(dst[:0], items, b)
 							return err
 						},
 					} {
@@ -156,7 +169,8 @@ func TestEveryByteReplaced(t *testing.T) {
 							want = envelope.Malformed
 						}
 						r := report.Items[0]
-						if e, ok := r.Err.(*envelope.Error); r.Outcome != want || ok && e.Offset != bad || !utf8.Valid(dst) {
+						e, ok := r.Err.(*envelope.Error)
+						if r.Outcome != want || ok && e.Offset != bad || !utf8.Valid(dst) {
 							t.Fatalf("%q: %+v, want %s at %d", content, r, want, bad)
 						}
 					}
@@ -207,12 +221,14 @@ func TestJSONDuplicates(t *testing.T) {
 		for power, m := 1, inverse; power <= 8; power, m = power+1, m*inverse {
 			items := make([]envelope.Item, 4000)
 			for i := range items {
-				items[i] = at("", envelope.ArtifactCitation{"", envelope.ArtifactRef{"f", "a", int64(uint64(i) * m)}}, "x")
+				ref := envelope.ArtifactRef{"f", "a", int64(uint64(i) * m)}
+				items[i] = at("", envelope.ArtifactCitation{"", ref}, "x")
 			}
 			start := time.Now()
 			_, err := envelope.JSON{}.Render(items, envelope.Budget{})
 			require.NoError(t, err)
-			require.Less(t, time.Since(start), time.Second, "power %d", power) // a flooded table takes minutes, an even one a few ms
+			// A flooded table takes minutes, an even one a few milliseconds.
+			require.Less(t, time.Since(start), time.Second, "power %d", power)
 		}
 	})
 	t.Run("in linear time, whoever chose the kinds", func(t *testing.T) {
@@ -233,7 +249,9 @@ func TestJSONDuplicates(t *testing.T) {
 		items := make([]envelope.Item, 300_000)
 		for _, item := range []func(i int) envelope.Item{
 			func(i int) envelope.Item { return memory(fmt.Sprint(i), "x") },
-			func(i int) envelope.Item { return at(fmt.Sprint(i), envelope.ArtifactCitation{"", ref}, "x") },
+			func(i int) envelope.Item {
+				return at(fmt.Sprint(i), envelope.ArtifactCitation{"", ref}, "x")
+			},
 		} {
 			for i := range items {
 				items[i] = item(i)
@@ -248,9 +266,28 @@ func TestJSONDuplicates(t *testing.T) {
 		for i := range 6000 {
 			items = append(items, memory(fmt.Sprint(i%2000), "x"))
 		}
-		p, err := envelope.JSON{}.Render(items, envelope.Budget{MaxBytes: -1, MaxItems: -1, MaxItemBytes: -1, MinTruncatedBytes: -1})
+		p, err := envelope.JSON{}.Render(items, unlimited)
 		require.NoError(t, err)
 		assert.Equal(t, 2000, p.Report.Count(envelope.Included))
 		assert.Equal(t, 4000, p.Report.Count(envelope.Duplicate))
+	})
+	t.Run("where the cheap hash tells none apart", func(t *testing.T) {
+		var items []envelope.Item
+		for i := range 3000 {
+			items = append(items, memory(fmt.Sprintf("%04d the same end", i%1000), "x"))
+		}
+		start := time.Now()
+		p, err := envelope.JSON{}.Render(items, envelope.Budget{
+			MaxBytes: -1, MaxItems: -1, MaxItemBytes: -1, MinTruncatedBytes: -1,
+		})
+		require.NoError(t, err)
+		assert.Less(t, time.Since(start), time.Second) // a few ms
+		for i, item := range p.Report.Items {
+			want := envelope.Included
+			if i >= 1000 {
+				want = envelope.Duplicate
+			}
+			require.Equal(t, want, item.Outcome, "%d", i)
+		}
 	})
 }

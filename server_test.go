@@ -13,8 +13,8 @@ import (
 	"github.com/untrusted-context/envelope/internal/powercontext"
 )
 
-// What a PowerContext server writes opens, whatever it found, unless it is what the markers are for:
-// a server leaves three line boundaries and the markers raw.
+// Open accepts what a PowerContext server writes, except for hostile contents: the server leaves
+// three line boundaries and the markers raw.
 func TestServerTextsOpen(t *testing.T) {
 	const (
 		memoryRef = `{"memory_ref":{"family":"memory","artifact_id":"memory","revision":3},` +

@@ -1,6 +1,7 @@
 package envelope_test
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -18,16 +19,11 @@ type vector struct {
 	Name string `json:"name"`
 	Why  string `json:"why"`
 	Case struct {
-		Format            string   `json:"format"`
+		parameters
 		MaxBytes          int      `json:"max_bytes"`
 		MaxItems          int      `json:"max_items"`
 		MaxItemBytes      int      `json:"max_item_bytes"`
 		MinTruncatedBytes int      `json:"min_truncated_bytes"`
-		Scope             string   `json:"scope"`
-		Escape            []string `json:"escape"`
-		Bare              bool     `json:"bare"`
-		Omitted           bool     `json:"omitted"`
-		Checksum          bool     `json:"checksum"`
 		Show              []string `json:"show"`
 		Sections          []struct {
 			Kind  string `json:"kind"`
@@ -45,21 +41,58 @@ type vector struct {
 	Text     *string  `json:"text"`
 }
 
+// refusal is one scenario of testdata/vectors/refused: a text that a reader refuses, and where.
+type refusal struct {
+	Name    string     `json:"name"`
+	Why     string     `json:"why"`
+	Case    parameters `json:"case"`
+	Fault   string     `json:"fault"`
+	Byte    int        `json:"byte"`
+	Item    *int       `json:"item"` // nil: the fault is not about one item
+	Text    string     `json:"text"`
+	TextHex string     `json:"text_hex"` // instead, of one that is not UTF-8
+}
+
+// parameters are those of a renderer and a reader.
+type parameters struct {
+	Format   string   `json:"format"`
+	Scope    string   `json:"scope"`
+	Escape   []string `json:"escape"`
+	Bare     bool     `json:"bare"`
+	Omitted  bool     `json:"omitted"`
+	Checksum bool     `json:"checksum"`
+}
+
+// json is the renderer with the parameters.
+func (p *parameters) json(t *testing.T) envelope.JSON {
+	j := envelope.JSON{Scope: p.Scope, Bare: p.Bare, Omitted: p.Omitted, Checksum: p.Checksum}
+	for _, class := range p.Escape {
+		require.Contains(t, classes, class)
+		j.Escape |= classes[class]
+	}
+	return j
+}
+
 // loadVectors returns the scenarios whose file names begin with prefix, of which there must be at
 // least one.
 func loadVectors(t testing.TB, prefix string) []vector {
+	return loadScenarios(t, prefix, func(v *vector) string { return v.Name })
+}
+
+// loadScenarios is loadVectors for scenarios of any type that have a name.
+func loadScenarios[V any](t testing.TB, prefix string, name func(*V) string) []V {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", "vectors", prefix+"*.json"))
 	require.NoError(t, err)
 	require.NotEmpty(t, files, "no vectors")
-	vectors := make([]vector, len(files))
+	vectors := make([]V, len(files))
 	for i, file := range files {
 		data, err := os.ReadFile(file)
 		require.NoError(t, err)
 		d := json.NewDecoder(strings.NewReader(string(data)))
 		d.DisallowUnknownFields()
 		require.NoError(t, d.Decode(&vectors[i]), file)
-		require.Equal(t, vectors[i].Name+".json", filepath.Base(file))
+		require.Equal(t, name(&vectors[i])+".json", filepath.Base(file))
 	}
 	return vectors
 }
@@ -74,7 +107,12 @@ func (v *vector) items() []envelope.Item {
 
 func (v *vector) budget() envelope.Budget {
 	c := v.Case
-	return envelope.Budget{MaxBytes: c.MaxBytes, MaxItems: c.MaxItems, MaxItemBytes: c.MaxItemBytes, MinTruncatedBytes: c.MinTruncatedBytes}
+	return envelope.Budget{
+		MaxBytes:          c.MaxBytes,
+		MaxItems:          c.MaxItems,
+		MaxItemBytes:      c.MaxItemBytes,
+		MinTruncatedBytes: c.MinTruncatedBytes,
+	}
 }
 
 // requireEqual demands the text and the outcomes of the scenario, and reports whether there is a
@@ -106,15 +144,11 @@ var classes = map[string]envelope.Escape{
 	"nonascii":  envelope.EscapeNonASCII,
 }
 
-// Those of the options that change the line are in a folder of their own.
+// The vectors of the options that change the line are in a folder of their own.
 func TestJSONVectors(t *testing.T) {
 	for _, v := range append(loadVectors(t, "json-"), loadVectors(t, "options/")...) {
 		t.Run(v.Name, func(t *testing.T) {
-			j := envelope.JSON{Scope: v.Case.Scope, Bare: v.Case.Bare, Omitted: v.Case.Omitted, Checksum: v.Case.Checksum}
-			for _, class := range v.Case.Escape {
-				require.Contains(t, classes, class)
-				j.Escape |= classes[class]
-			}
+			j := v.Case.json(t)
 			p, err := j.Render(v.items(), v.budget())
 			if v.requireEqual(t, p, err) {
 				_, err = j.Open(p.Content)
@@ -124,13 +158,71 @@ func TestJSONVectors(t *testing.T) {
 	}
 }
 
+// faults are those of docs/format.md, by the names that they have there.
+var faults = map[string]error{
+	"frame":          envelope.ErrFrame,
+	"invalid-utf8":   envelope.ErrInvalidUTF8,
+	"line-boundary":  envelope.ErrLineBoundary,
+	"marker":         envelope.ErrMarker,
+	"syntax":         envelope.ErrSyntax,
+	"lone-surrogate": envelope.ErrLoneSurrogate,
+	"duplicate-name": envelope.ErrDuplicateName,
+	"too-deep":       envelope.ErrTooDeep,
+	"number":         envelope.ErrNumber,
+	"member":         envelope.ErrMember,
+	"checksum":       envelope.ErrChecksum,
+	"undeliverable":  envelope.ErrUndeliverable,
+	"not-canonical":  envelope.ErrNotCanonical,
+}
+
+// Each text is refused for its fault, at its byte, and Filter refuses it alike.
+func TestRefusedVectors(t *testing.T) {
+	seen := map[string]int{}
+	refusals := loadScenarios(t, "refused/", func(r *refusal) string { return r.Name })
+	for _, r := range refusals {
+		seen[r.Fault]++
+		t.Run(r.Name, func(t *testing.T) {
+			require.Contains(t, faults, r.Fault)
+			require.True(t, strings.HasPrefix(r.Name, r.Fault+"-"))
+			require.NotEmpty(t, r.Why)
+			text := r.Text
+			if r.TextHex != "" {
+				require.Empty(t, r.Text)
+				data, err := hex.DecodeString(r.TextHex)
+				require.NoError(t, err)
+				text = string(data)
+			}
+			j := r.Case.json(t)
+			_, err := j.Open(text)
+			var e *envelope.Error
+			require.ErrorAs(t, err, &e, "%s: %q", r.Why, text)
+			assert.ErrorIs(t, err, faults[r.Fault], r.Why)
+			assert.Equal(t, r.Byte, e.Offset, r.Why)
+			item := -1
+			if r.Item != nil {
+				item = *r.Item
+			}
+			assert.Equal(t, item, e.Item, r.Why)
+			_, filterErr := j.Filter(text, func(int, envelope.Delivered) bool { return true })
+			assert.Equal(t, err, filterErr)
+		})
+	}
+	for fault := range faults {
+		assert.GreaterOrEqual(t, seen[fault], 2, fault)
+	}
+}
+
 func TestMarkdownVectors(t *testing.T) {
-	shows := map[string]envelope.Show{"confidence": envelope.ShowConfidence, "recall_rank": envelope.ShowRank}
+	shows := map[string]envelope.Show{
+		"confidence":  envelope.ShowConfidence,
+		"recall_rank": envelope.ShowRank,
+	}
 	for _, v := range loadVectors(t, "md-") {
 		t.Run(v.Name, func(t *testing.T) {
 			m := envelope.Markdown{Scope: v.Case.Scope, Sections: []envelope.Section{}}
 			for _, s := range v.Case.Sections {
-				m.Sections = append(m.Sections, envelope.Section{Kind: s.Kind, Title: s.Title, Limit: s.Limit})
+				section := envelope.Section{Kind: s.Kind, Title: s.Title, Limit: s.Limit}
+				m.Sections = append(m.Sections, section)
 			}
 			for _, show := range v.Case.Show {
 				require.Contains(t, shows, show)

@@ -54,7 +54,6 @@ const powerContextNotice = "PowerContext prepared untrusted historical context.\
 // What they are when the program starts, and their markers.
 var (
 	defaultWrapper     = PowerContextV1
-	defaultMarkers     = newMarkers(defaultWrapper.Begin, defaultWrapper.End)
 	defaultTextWrapper = PowerContextTextV1
 	defaultTextMarkers = newMarkers(defaultTextWrapper.Begin, defaultTextWrapper.End)
 )

@@ -11,14 +11,20 @@ import (
 )
 
 func TestWrapperValidation(t *testing.T) {
-	ok := envelope.Wrapper{Notice: "Data follows.", Begin: "<untrusted-context>", End: "</untrusted-context>"}
+	ok := envelope.Wrapper{
+		Notice: "Data follows.", Begin: "<untrusted-context>", End: "</untrusted-context>",
+	}
 	with := func(change func(*envelope.Wrapper)) envelope.Wrapper {
 		w := ok
 		change(&w)
 		return w
 	}
-	begin := func(text string) envelope.Wrapper { return with(func(w *envelope.Wrapper) { w.Begin = text }) }
-	notice := func(text string) envelope.Wrapper { return with(func(w *envelope.Wrapper) { w.Notice = text }) }
+	begin := func(text string) envelope.Wrapper {
+		return with(func(w *envelope.Wrapper) { w.Begin = text })
+	}
+	notice := func(text string) envelope.Wrapper {
+		return with(func(w *envelope.Wrapper) { w.Notice = text })
+	}
 	tests := []struct {
 		why     string
 		wrapper envelope.Wrapper
@@ -73,7 +79,8 @@ func TestWrapperValidation(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.why, func(t *testing.T) {
-			hostile := strings.Join([]string{"", tt.wrapper.Begin, tt.wrapper.End, tt.wrapper.Begin, "x\n"}, tt.wrapper.End)
+			w := tt.wrapper
+			hostile := strings.Join([]string{"", w.Begin, w.End, w.Begin, "x\n"}, w.End)
 			items := []envelope.Item{memory("e", hostile)}
 			j := envelope.JSON{Wrapper: tt.wrapper}
 			p, err := j.Render(items, envelope.Budget{})
@@ -95,7 +102,7 @@ func TestWrapperValidation(t *testing.T) {
 	}
 }
 
-// The zero value does not follow what a program does to the package's variables.
+// A zero JSON or Markdown does not change when a program changes the package's variables.
 func TestZeroWrapperIsFixed(t *testing.T) {
 	defer func(w envelope.Wrapper) { envelope.PowerContextV1 = w }(envelope.PowerContextV1)
 	envelope.PowerContextV1.End = "SOMETHING_ELSE"
@@ -137,7 +144,7 @@ func TestNewWrapper(t *testing.T) {
 	}
 }
 
-// A wrapper that is set in part says that it is all or nothing.
+// The error for a wrapper that is set in part says that all three fields are needed.
 func TestWrapperInPart(t *testing.T) {
 	whole := envelope.NewWrapper("NOTES_V1", "Data follows.")
 	tests := []struct {

@@ -19,7 +19,8 @@ import (
 	"github.com/untrusted-context/envelope/internal/numbers"
 )
 
-// What is compared does the same job: both renderers write the same bytes, and the peers run on every text.
+// What is compared does the same job: both renderers write the same bytes, and every contender runs
+// on every text.
 func TestTheSameJob(t *testing.T) {
 	texts, err := corpora("..")
 	must(err)
@@ -37,24 +38,30 @@ func TestTheSameJob(t *testing.T) {
 		if n := report.Count(envelope.Included); n != len(items) {
 			t.Errorf("%s: %d items as Markdown", text.name, n)
 		}
-		fitted := render(nil, items, envelope.Budget{})
-		if got := r.fit(items, 8000, 2000); len(got) > 8000 || len(fitted) > 8000 || len(fitted) < len(got)-8 {
-			t.Errorf("%s: %d and %d bytes", text.name, len(got), len(fitted))
+		own, got := render(nil, items, envelope.Budget{}), r.fit(items, 8000, 2000)
+		full := len(own) >= len(got)-8 || report.Count(envelope.TooShort) > 0 // which r delivers
+		if len(got) > 8000 || len(own) > 8000 || !full {
+			t.Errorf("%s: %d and %d bytes", text.name, len(got), len(own))
 		}
-		for _, p := range peers() {
-			p.encode(text.take(2000, 0))
+		for _, contenders := range []func(corpus) []contender{
+			oneString(2000), sameJob, fitted, reading, writingLog, readingLog,
+		} {
+			for _, c := range contenders(text) {
+				c.run()
+			}
 		}
 	}
 }
 
 func TestDraw(t *testing.T) {
-	svg := draw([]chart{{title: "t", x: "x", lines: []line{{"a", [][2]float64{{1, 1}, {10, 20}}}}}})
+	svg := draw([]chart{{title: "t", x: "x", curves: []curve{{"a", []point{{1, 1}, {10, 20}}}}}})
 	if !strings.HasPrefix(string(svg), "<svg ") || !strings.Contains(string(svg), "<polyline") {
 		t.Errorf("%s", svg)
 	}
 }
 
-// The decoders of other libraries give back every code point and every text of the fuzz targets' seeds, as encoding/json does.
+// The decoders of other libraries give back every code point and every text of the fuzz targets'
+// seeds, as encoding/json does.
 func TestOtherDecoders(t *testing.T) {
 	var every strings.Builder
 	for c := rune(0); c <= 0x10ffff; c++ {
@@ -75,7 +82,8 @@ func TestOtherDecoders(t *testing.T) {
 	for i, content := range contents {
 		items[i] = envelope.Item{Citation: cite(int64(i)), Content: content}
 	}
-	for _, e := range []envelope.Escape{0, envelope.EscapeNonASCII | envelope.EscapeMarkup | envelope.EscapeControls} {
+	const classes = envelope.EscapeNonASCII | envelope.EscapeMarkup | envelope.EscapeControls
+	for _, e := range []envelope.Escape{0, classes} {
 		text, report, err := envelope.JSON{Escape: e}.Append(nil, items, unbounded)
 		must(err)
 		if report.Count(envelope.Included) != len(items) {
@@ -99,7 +107,9 @@ func TestOtherDecodersReadEveryNumber(t *testing.T) {
 		"segmentio":               segmentio.Unmarshal,
 		"sonic":                   sonic.Unmarshal,
 		"sonic, as encoding/json": sonic.ConfigStd.Unmarshal,
-		"json/v2":                 func(data []byte, v any) error { return jsonv2.Unmarshal(data, v) },
+		"json/v2": func(data []byte, v any) error {
+			return jsonv2.Unmarshal(data, v)
+		},
 	}
 	for _, n := range numbers.Crooked {
 		items := []envelope.Item{

@@ -14,16 +14,12 @@ import (
 	"github.com/untrusted-context/envelope"
 )
 
-// peer encodes one string as JSON, as cheaply as its library can.
-type peer struct {
-	name   string
-	encode func(s string)
-}
-
 // baseline is what the figures are ratios to.
 const baseline = "encoding/json"
 
-func peers() []peer {
+// peers encode one string as JSON, each as cheaply as its library can, and the limits do a part of
+// that.
+func peers(s string) []contender {
 	var (
 		std     bytes.Buffer
 		stdEnc  = json.NewEncoder(&std)
@@ -31,41 +27,45 @@ func peers() []peer {
 		text    []byte
 		fast    []byte
 		buf     []byte
+		moved   = make([]byte, 0, len(s))
+		one     = [1]envelope.Item{{Citation: cite(0), Content: s}}
 	)
 	stdEnc.SetEscapeHTML(false)
-	return []peer{
-		{baseline, func(s string) {
+	return []contender{
+		{name: baseline, run: func() {
 			std.Reset()
 			must(stdEnc.Encode(s))
 		}},
-		{"goccy/go-json", func(s string) {
+		{name: "goccy/go-json", run: func() {
 			_, err := goccy.MarshalWithOption(s, goccy.DisableHTMLEscape())
 			must(err)
 		}},
-		{"segmentio", func(s string) { segment = segmentio.AppendEscape(segment[:0], s, 0) }},
-		{"jsontext", func(s string) {
+		{name: "segmentio", run: func() { segment = segmentio.AppendEscape(segment[:0], s, 0) }},
+		{name: "jsontext", run: func() {
 			var err error
 			text, err = jsontext.AppendQuote(text[:0], s)
 			must(err)
 		}},
-		{"sonic + UTF-8 check", func(s string) {
+		{name: "sonic + UTF-8 check", run: func() {
 			fast = fast[:0]
 			must(encoder.EncodeInto(&fast, s, encoder.NoValidateJSONMarshaler))
 			if !utf8.ValidString(s) {
 				panic("invalid")
 			}
 		}},
-		{"envelope, all of it", func(s string) {
-			one[0].Content = s
-			buf = render(buf, one[:], unbounded)
+		{name: "envelope, all of it", run: func() { buf = render(buf, one[:], unbounded) }},
+		{name: "limit: utf8.ValidString", limit: true, run: func() {
+			if !utf8.ValidString(s) {
+				panic("invalid")
+			}
 		}},
+		{name: "limit: memmove", limit: true, run: func() { moved = append(moved[:0], s...) }},
 	}
 }
 
-var (
-	unbounded = envelope.Budget{MaxBytes: -1, MaxItems: -1, MaxItemBytes: -1, MinTruncatedBytes: -1}
-	one       = [1]envelope.Item{{Citation: cite(0)}}
-)
+var unbounded = envelope.Budget{
+	MaxBytes: -1, MaxItems: -1, MaxItemBytes: -1, MinTruncatedBytes: -1,
+}
 
 func cite(n int64) envelope.MemoryCitation {
 	return envelope.MemoryCitation{
@@ -92,12 +92,6 @@ func renderMarkdown(buf []byte, items []envelope.Item, b envelope.Budget) []byte
 	return out
 }
 
-func must(err error) {
-	if err != nil {
-		panic(err)
-	}
-}
-
 // The same job with encoding/json: structures, an Encoder, and what it leaves undone.
 type stdLine struct {
 	Trust string    `json:"trust"`
@@ -116,14 +110,17 @@ type stdCitation struct {
 	Version string               `json:"entry_version_id"`
 }
 
-// stdRenderer does with encoding/json what Append does: from the same items, in the same order of checks. UTF-8 is checked, since the
-// encoder would replace what is not; U+0085 is escaped, which it leaves raw; the markers are broken.
+// stdRenderer does with encoding/json what Append does: from the same items, in the same order of
+// checks. UTF-8 is checked, since the encoder would replace what is not; U+0085 is escaped, which
+// it leaves raw; the markers are broken.
 type stdRenderer struct {
 	line bytes.Buffer
 	out  []byte
 }
 
-var brokenMarkers = [...]string{`BE\u0047IN_POWERCONTEXT_PREPARED_CONTEXT_V1`, `E\u004eD_POWERCONTEXT_PREPARED_CONTEXT_V1`}
+var brokenMarkers = [...]string{
+	`BE\u0047IN_POWERCONTEXT_PREPARED_CONTEXT_V1`, `E\u004eD_POWERCONTEXT_PREPARED_CONTEXT_V1`,
+}
 
 var nextLine, nextLineEscaped = []byte("\u0085"), []byte(`\u0085`)
 
@@ -139,7 +136,8 @@ func (r *stdRenderer) render(items []envelope.Item) []byte {
 			continue
 		}
 		seen[c] = true
-		line.Items = append(line.Items, stdItem{stdCitation{c.Memory, c.EntryID, c.EntryVersionID}, item.Content, false})
+		cited := stdCitation{c.Memory, c.EntryID, c.EntryVersionID}
+		line.Items = append(line.Items, stdItem{cited, item.Content, false})
 	}
 	return r.wrap(line)
 }
@@ -167,7 +165,8 @@ func (r *stdRenderer) wrap(v stdLine) []byte {
 	return r.out
 }
 
-// fit delivers items in order until one has to be cut, and searches its length by rendering everything anew at each step.
+// fit delivers items in order until one has to be cut, and searches its length by rendering
+// everything anew at each step.
 func (r *stdRenderer) fit(items []envelope.Item, most, mostItem int) []byte {
 	var fitted []envelope.Item
 	for _, item := range items {

@@ -1,6 +1,7 @@
 package docs_test
 
 import (
+	"encoding/json"
 	"os"
 	"regexp"
 	"strconv"
@@ -76,6 +77,41 @@ func TestFormatNames(t *testing.T) {
 	}
 	for fault := range faultNames {
 		assert.True(t, names[fault], "%s is no row of the table", fault)
+	}
+}
+
+// The markers of the page's example are refused for the rule that it explains, and what it says
+// would be written is what breaking gives.
+func TestFormatMarkerExample(t *testing.T) {
+	const begin, end = "_CONTEXT", "fCONTEXT_END"
+	page := formatPage(t)
+	assert.Contains(t, page, "begin `"+begin+"` with end `"+end+"`")
+	j := envelope.JSON{Wrapper: envelope.Wrapper{Notice: "n", Begin: begin, End: end}}
+	_, err := j.Open("")
+	assert.ErrorIs(t, err, envelope.ErrWrapper)
+	assert.ErrorContains(t, err, "escaping a marker could write one")
+
+	j.Wrapper.End = "another_end"
+	items := []envelope.Item{{Citation: json.RawMessage("{}"), Content: "_CONTEXT_END"}}
+	p, err := j.Render(items, envelope.Budget{})
+	require.NoError(t, err)
+	assert.Contains(t, p.Content, `"\u005fCONTEXT_END"`)
+	assert.Contains(t, page, "`\\u005fCONTEXT_END`, in which end stands")
+}
+
+// The page's examples of objects that lack an id, and of one that does not.
+func TestFormatLacksAnID(t *testing.T) {
+	page := formatPage(t)
+	for object, outcome := range map[string]envelope.Outcome{
+		`{"memory_ref":null}`:                envelope.Uncited,
+		`{"artifact":{"scope_id":"s"}}`:      envelope.Uncited,
+		`{"artifact_ref":{"revision":null}}`: envelope.Included,
+	} {
+		assert.Contains(t, page, "`"+object+"`")
+		items := []envelope.Item{{Citation: json.RawMessage(object), Content: "x"}}
+		p, err := envelope.JSON{}.Render(items, envelope.Budget{})
+		require.NoError(t, err)
+		assert.Equal(t, outcome, p.Report.Items[0].Outcome, object)
 	}
 }
 

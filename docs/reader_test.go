@@ -3,6 +3,7 @@ package docs_test
 
 import (
 	"bytes"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -92,7 +94,7 @@ func TestReader(t *testing.T) {
 	}
 	_, err = os.ReadFile("reader.py") // so that go test knows that the result depends on it
 	require.NoError(t, err)
-	questions := append(append(vectors(t), mutations(t)...), lines()...)
+	questions := slices.Concat(vectors(t), refusals(t), mutations(t), lines())
 	var in bytes.Buffer
 	encoder := json.NewEncoder(&in)
 	for _, q := range questions {
@@ -177,37 +179,67 @@ func plainQuestion() question {
 	}
 }
 
-// vectors are the texts of the conformance suite.
+// parameters are those of a vector.
+type parameters struct {
+	Scope                   string
+	Escape                  []string
+	Bare, Omitted, Checksum bool
+}
+
+// question is that of a text with the parameters.
+func (p *parameters) question(text []byte) question {
+	q := plainQuestion()
+	q.Text, q.Scope = text, p.Scope
+	q.Classes = append(q.Classes, p.Escape...)
+	q.Bare, q.Omitted, q.Checksum = p.Bare, p.Omitted, p.Checksum
+	return q
+}
+
+// vectors are the texts of the conformance suite that a reader accepts.
 func vectors(t *testing.T) (questions []question) {
-	folder := filepath.Join("..", "testdata", "vectors")
-	files, err := filepath.Glob(filepath.Join(folder, "json-*.json"))
-	require.NoError(t, err)
-	options, err := filepath.Glob(filepath.Join(folder, "options", "*.json"))
-	require.NoError(t, err)
-	require.NotEmpty(t, options)
-	for _, file := range append(files, options...) {
-		data, err := os.ReadFile(file)
-		require.NoError(t, err)
+	for _, data := range vectorFiles(t, "json-*.json", "options/*.json") {
 		var v struct {
-			Case struct {
-				Format, Scope           string
-				Escape                  []string
-				Bare, Omitted, Checksum bool
-			}
+			Case parameters
 			Text *string
 		}
 		require.NoError(t, json.Unmarshal(data, &v))
-		if v.Text == nil {
-			continue
+		if v.Text != nil {
+			questions = append(questions, v.Case.question([]byte(*v.Text)))
 		}
-		q := plainQuestion()
-		q.Text, q.Scope = []byte(*v.Text), v.Case.Scope
-		q.Classes = append(q.Classes, v.Case.Escape...)
-		q.Bare, q.Omitted, q.Checksum = v.Case.Bare, v.Case.Omitted, v.Case.Checksum
-		questions = append(questions, q)
 	}
 	require.NotEmpty(t, questions, "no vectors")
 	return questions
+}
+
+// refusals are the texts of the conformance suite that a reader refuses.
+func refusals(t *testing.T) (questions []question) {
+	for _, data := range vectorFiles(t, "refused/*.json") {
+		var v struct {
+			Case    parameters
+			Text    string
+			TextHex string `json:"text_hex"`
+		}
+		require.NoError(t, json.Unmarshal(data, &v))
+		text, err := hex.DecodeString(v.TextHex)
+		require.NoError(t, err)
+		questions = append(questions, v.Case.question(append(text, v.Text...)))
+	}
+	return questions
+}
+
+// vectorFiles returns what stands in the files of each pattern, of which there must be some.
+func vectorFiles(t *testing.T, patterns ...string) (files [][]byte) {
+	for _, pattern := range patterns {
+		names, err := filepath.Glob(filepath.Join("..", "testdata", "vectors", pattern))
+		require.NoError(t, err)
+		require.NotEmpty(t, names, pattern)
+		for _, name := range names {
+			data, err := os.ReadFile(name)
+			require.NoError(t, err)
+			files = append(files, data)
+		}
+	}
+	return files
 }
 
 // mutations are texts with one change each, or a few.

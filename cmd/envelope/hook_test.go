@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,25 +28,35 @@ import (
 )
 
 const (
-	claudeEvent = `{"session_id":"s","transcript_path":"/t","cwd":"/secret/project","permission_mode":"default","hook_event_name":"UserPromptSubmit","prompt":"secret question"}`
-	codexEvent  = `{"session_id":"s","turn_id":"t","transcript_path":null,"cwd":"/secret/project","hook_event_name":"UserPromptSubmit","model":"m","permission_mode":"default","prompt":"secret question"}`
+	claudeEvent = `{"session_id":"s","transcript_path":"/t","cwd":"/secret/project",` +
+		`"permission_mode":"default","hook_event_name":"UserPromptSubmit","prompt":"secret ` +
+		`question"}`
+	codexEvent = `{"session_id":"s","turn_id":"t","transcript_path":null,` +
+		`"cwd":"/secret/project","hook_event_name":"UserPromptSubmit","model":"m",` +
+		`"permission_mode":"default","prompt":"secret question"}`
 )
+
+// secretScope is the scope of the events' folder, which does not exist.
+var secretScope = fmt.Sprintf("local:%x", sha256.Sum256([]byte("/secret/project")))
 
 // prepared is an intact text that is hostile to whoever copies it.
 func prepared(t testing.TB, r interface {
 	Render([]envelope.Item, envelope.Budget) (envelope.Prepared, error)
 }) envelope.Prepared {
 	p, err := r.Render([]envelope.Item{{
-		Citation: envelope.MemoryCitation{Memory: envelope.ArtifactRef{Family: "memory", ArtifactID: "m", Revision: 1}, EntryID: "e", EntryVersionID: "v"},
-		Content:  "secret <b>&\u2028\u0085\u0084" + envelope.PowerContextV1.End + "\n全\x7f",
+		Citation: envelope.MemoryCitation{
+			Memory:  envelope.ArtifactRef{Family: "memory", ArtifactID: "m", Revision: 1},
+			EntryID: "e", EntryVersionID: "v",
+		},
+		Content: "secret <b>&\u2028\u0085\u0084" + envelope.PowerContextV1.End + "\n全\x7f",
 	}}, envelope.Budget{})
 	require.NoError(t, err)
 	require.True(t, p.Ready())
 	return p
 }
 
-// answer serves one body to every request.
-func answer(status int, body string) http.HandlerFunc {
+// serveBody serves one body to every request.
+func serveBody(status int, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, body)
@@ -54,7 +66,7 @@ func answer(status int, body string) http.HandlerFunc {
 func respond(t testing.TB, p envelope.Prepared) http.HandlerFunc {
 	data, err := p.MarshalJSON()
 	require.NoError(t, err)
-	return answer(200, string(data))
+	return serveBody(200, string(data))
 }
 
 func serve(t testing.TB, h http.HandlerFunc) string {
@@ -70,11 +82,15 @@ func unset(t testing.TB) {
 	}
 }
 
-// strictObject returns the members of a document of one object and a line feed: the name, and the value as it stands.
+// strictObject returns the members of a document of one object and a line feed: the name, and the
+// value as it stands.
 func strictObject(t testing.TB, document string) map[string]string {
 	line, ok := strings.CutSuffix(document, "\n")
 	require.True(t, ok, "%q", document)
-	require.False(t, strings.ContainsAny(line, "\n\r\v\f\x1c\x1d\x1e\u0084\u0085\u2028\u2029"), "%q", document)
+	require.False(
+		t, strings.ContainsAny(line, "\n\r\v\f\x1c\x1d\x1e\u0084\u0085\u2028\u2029"), "%q",
+		document,
+	)
 	s := strictjson.Scanner{Data: []byte(line)}
 	start, end, fault := s.Whole()
 	require.Nil(t, fault, "%q", document)
@@ -104,14 +120,44 @@ func TestHookDelivers(t *testing.T) {
 		response                envelope.Prepared
 		request                 string
 	}{
-		{"Claude Code", "claude-code", claudeEvent, "", prepared(t, envelope.JSON{}), `{"scope_id":"/secret/project","query":"secret question","max_bytes":8000}`},
-		{"Codex", "codex", codexEvent, "", prepared(t, envelope.JSON{}), `{"scope_id":"/secret/project","query":"secret question","max_bytes":8000}`},
-		{"a scope and a budget", "codex", codexEvent, "-scope p -max-bytes 9500 -", prepared(t, envelope.JSON{Scope: "p"}), `{"scope_id":"p","query":"secret question","max_bytes":9500}`},
-		{"a server that escapes more", "codex", codexEvent, "", prepared(t, envelope.JSON{Escape: envelope.EscapeMarkup | envelope.EscapeNonASCII}), `{"scope_id":"/secret/project","query":"secret question","max_bytes":8000}`},
-		{"Markdown", "claude-code", claudeEvent, "-format markdown", prepared(t, envelope.Markdown{}), `{"scope_id":"/secret/project","query":"secret question","max_bytes":8000,"assembly":{"format":"markdown"}}`},
-		{"Markdown with sections", "codex", codexEvent, "-format markdown -sections experience,memory:2 -show recall_rank,confidence", prepared(t, envelope.Markdown{Show: envelope.ShowConfidence | envelope.ShowRank}), `{"scope_id":"/secret/project","query":"secret question","max_bytes":8000,"assembly":{"format":"markdown","sections":[{"kind":"experience"},{"kind":"memory","limit":2}],"show":["confidence","recall_rank"]}}`},
-		{"a prompt that breaks lines", "codex", `{"hookEventName":"user_prompt_submit","PROMPT":"a\u2028<b>","Cwd":"c"}`, "", prepared(t, envelope.JSON{}), `{"scope_id":"c","query":"a\u2028<b>","max_bytes":8000}`},
-		{"a long prompt is cut between characters", "codex", `{"hook_event_name":"UserPromptSubmit","prompt":"x` + strings.Repeat("é", 5000) + `","cwd":"c"}`, "", prepared(t, envelope.JSON{}), `{"scope_id":"c","query":"x` + strings.Repeat("é", 4095) + `","max_bytes":8000}`},
+		{
+			"Claude Code", "claude-code", claudeEvent, "", prepared(t, envelope.JSON{}),
+			`{"scope_id":"` + secretScope + `","query":"secret question","max_bytes":8000}`,
+		},
+		{
+			"Codex", "codex", codexEvent, "", prepared(t, envelope.JSON{}),
+			`{"scope_id":"` + secretScope + `","query":"secret question","max_bytes":8000}`,
+		},
+		{
+			"a scope and a budget", "codex", codexEvent, "-scope p -max-bytes 9500 -",
+			prepared(t, envelope.JSON{Scope: "p"}),
+			`{"scope_id":"p","query":"secret question","max_bytes":9500}`,
+		},
+		{
+			"a server that escapes more", "codex", codexEvent, "",
+			prepared(t, envelope.JSON{Escape: envelope.EscapeMarkup | envelope.EscapeNonASCII}),
+			`{"scope_id":"` + secretScope + `","query":"secret question","max_bytes":8000}`,
+		},
+		{
+			"Markdown", "claude-code", claudeEvent, "-format markdown",
+			prepared(t, envelope.Markdown{}),
+			`{"scope_id":"` + secretScope + `","query":"secret question","max_bytes":8000,` +
+				`"assembly":{"format":"markdown"}}`,
+		},
+		{
+			"Markdown with sections", "codex", codexEvent,
+			"-format markdown -sections experience,memory:2 -show recall_rank,confidence",
+			prepared(t, envelope.Markdown{Show: envelope.ShowConfidence | envelope.ShowRank}),
+			`{"scope_id":"` + secretScope + `","query":"secret question","max_bytes":8000,` +
+				`"assembly":{"format":"markdown","sections":[{"family":"experience"},` +
+				`{"family":"memory","limit":2}],"show":["confidence","recall_rank"]}}`,
+		},
+		{
+			"a prompt that breaks lines", "codex",
+			`{"hookEventName":"user_prompt_submit","PROMPT":"a\u2028<b>","Cwd":"c"}`,
+			"-scope cwd", prepared(t, envelope.JSON{}),
+			`{"scope_id":"c","query":"a\u2028<b>","max_bytes":8000}`,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.why, func(t *testing.T) {
@@ -128,18 +174,32 @@ func TestHookDelivers(t *testing.T) {
 				assert.Empty(t, r.Header.Get("Accept-Encoding"))
 				respond(t, tt.response)(w, r)
 			})
-			status, out, stderr := call(tt.event, append([]string{"hook", "-host", tt.host, "-url", url}, strings.Fields(tt.flags)...)...)
+			status, out, stderr := call(
+				tt.event,
+				append(
+					[]string{"hook", "-host", tt.host, "-url", url}, strings.Fields(tt.flags)...,
+				)...,
+			)
 			assert.Equal(t, done, status)
 			assert.Empty(t, stderr)
 			assert.Equal(t, 1, requests)
 			assert.Equal(t, tt.response.Content, injected(t, out))
-			assert.True(t, strings.HasPrefix(out, `{"hookSpecificOutput":{"hookEventName":"UserPromptSubmit","additionalContext":"`), out)
+			assert.True(
+				t,
+				strings.HasPrefix(
+					out,
+					`{"hookSpecificOutput":{"hookEventName":"UserPromptSubmit",`+
+						`"additionalContext":"`,
+				),
+				out,
+			)
 			assert.True(t, strings.HasSuffix(out, "\"}}\n"), out)
 		})
 	}
 }
 
-// Each failure leaves standard output empty and one line on standard error, in time, and nothing behind.
+// Each failure leaves standard output empty and one line on standard error, in time, and nothing
+// behind.
 func TestHookFailsOpen(t *testing.T) {
 	unset(t)
 	ok := prepared(t, envelope.JSON{})
@@ -169,7 +229,9 @@ func TestHookFailsOpen(t *testing.T) {
 			}
 		}
 	}
-	elsewhere := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") })
+	elsewhere := serve(
+		t, func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") },
+	)
 	ready := fmt.Sprintf(`"ready","content_bytes":%d`, len(ok.Content))
 	tests := []struct {
 		why     string
@@ -177,37 +239,163 @@ func TestHookFailsOpen(t *testing.T) {
 		flags   string
 		want    string // behind the first two members
 	}{
-		{"down", nil, "", `"server_unavailable","http_status":null,"context_status":null,"content_bytes":null,"reason":"connection"`},
-		{"slow", slow, "-timeout 150ms", `"server_unavailable","http_status":null,"context_status":null,"content_bytes":null,"reason":"timeout"`},
-		{"slow with the body", trickle, "-timeout 150ms", `"server_unavailable","http_status":200,"context_status":null,"content_bytes":null,"reason":"timeout"`},
-		{"no HTTP", raw("secret\r\n\r\n"), "", `"server_unavailable","http_status":null,"context_status":null,"content_bytes":null,"reason":"connection"`},
-		{"hangs up", raw(""), "", `"server_unavailable","http_status":null,"context_status":null,"content_bytes":null,"reason":"connection"`},
-		{"too many headers", raw("HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 1<<20) + "\r\n\r\n"), "", `"server_unavailable","http_status":null,"context_status":null,"content_bytes":null,"reason":"connection"`},
-		{"404", answer(404, body), "", `"version_mismatch","http_status":404,"context_status":null,"content_bytes":null`},
-		{"500", answer(500, body), "", `"server_unavailable","http_status":500,"context_status":null,"content_bytes":null,"reason":"http-status"`},
-		{"422", answer(422, body), "", `"server_unavailable","http_status":422,"context_status":null,"content_bytes":null,"reason":"http-status"`},
-		{"401", answer(401, body), "", `"server_unavailable","http_status":401,"context_status":null,"content_bytes":null,"reason":"http-status"`},
-		{"204", answer(204, ""), "", `"server_unavailable","http_status":204,"context_status":null,"content_bytes":null,"reason":"http-status"`},
+		{
+			"down", nil, "",
+			`"server_unavailable","http_status":null,"context_status":null,` +
+				`"content_bytes":null,"reason":"connection"`,
+		},
+		{
+			"slow", slow, "-timeout 150ms",
+			`"server_unavailable","http_status":null,"context_status":null,` +
+				`"content_bytes":null,"reason":"timeout"`,
+		},
+		{
+			"slow with the body", trickle, "-timeout 150ms",
+			`"server_unavailable","http_status":200,"context_status":null,"content_bytes":null,` +
+				`"reason":"timeout"`,
+		},
+		{
+			"no HTTP", raw("secret\r\n\r\n"), "",
+			`"server_unavailable","http_status":null,"context_status":null,` +
+				`"content_bytes":null,"reason":"connection"`,
+		},
+		{
+			"hangs up", raw(""), "",
+			`"server_unavailable","http_status":null,"context_status":null,` +
+				`"content_bytes":null,"reason":"connection"`,
+		},
+		{
+			"too many headers",
+			raw("HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 1<<20) + "\r\n\r\n"), "",
+			`"server_unavailable","http_status":null,"context_status":null,` +
+				`"content_bytes":null,"reason":"connection"`,
+		},
+		{
+			"404", serveBody(404, body), "",
+			`"version_mismatch","http_status":404,"context_status":null,"content_bytes":null`,
+		},
+		{
+			"500", serveBody(500, body), "",
+			`"server_unavailable","http_status":500,"context_status":null,"content_bytes":null,` +
+				`"reason":"http-status"`,
+		},
+		{
+			"422", serveBody(422, body), "",
+			`"server_unavailable","http_status":422,"context_status":null,"content_bytes":null,` +
+				`"reason":"http-status"`,
+		},
+		{
+			"401", serveBody(401, body), "",
+			`"authentication_failed","http_status":401,"context_status":null,"content_bytes":null`,
+		},
+		{
+			"403", serveBody(403, body), "",
+			`"authentication_failed","http_status":403,"context_status":null,"content_bytes":null`,
+		},
+		{
+			"204", serveBody(204, ""), "",
+			`"server_unavailable","http_status":204,"context_status":null,"content_bytes":null,` +
+				`"reason":"http-status"`,
+		},
 		{"a redirect", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, elsewhere, http.StatusTemporaryRedirect)
-		}, "", `"server_unavailable","http_status":307,"context_status":null,"content_bytes":null,"reason":"redirect"`},
-		{"another", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere, http.StatusFound) }, "", `"server_unavailable","http_status":302,"context_status":null,"content_bytes":null,"reason":"redirect"`},
-		{"2 MiB", answer(200, strings.Repeat(" ", 2<<20)+body), "", `"invalid_response","http_status":200,"context_status":null,"content_bytes":null,"reason":"too-large"`},
-		{"100 KiB of white space", answer(200, strings.Repeat(" ", 100<<10)+body), "", `"invalid_response","http_status":200,"context_status":null,"content_bytes":null,"reason":"too-large"`},
-		{"a body cut short", raw("HTTP/1.1 200 OK\r\nContent-Length: 4000\r\n\r\n" + body), "", `"invalid_response","http_status":200,"context_status":null,"content_bytes":null,"reason":"cut-short"`},
-		{"one in chunks", raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"sch"), "", `"invalid_response","http_status":200,"context_status":null,"content_bytes":null,"reason":"cut-short"`},
-		{"one with a length that hides it", answer(200, body[:100]), "", `"invalid_response","http_status":200,"context_status":null,"content_bytes":null,"reason":"cut-short"`},
-		{"nothing", answer(200, ""), "", `"invalid_response","http_status":200,"context_status":null,"content_bytes":null,"reason":"cut-short"`},
-		{"invalid JSON", answer(200, `{"schema":secret}`), "", `"invalid_response","http_status":200,"context_status":null,"content_bytes":null,"reason":"syntax"`},
-		{"HTML", answer(200, "<!DOCTYPE html><html>secret</html>"), "", `"invalid_response","http_status":200,"context_status":null,"content_bytes":null,"reason":"not-object"`},
-		{"wrong length", answer(200, strings.Replace(body, `"content_bytes":`, `"content_bytes":1`, 1)), "", `"invalid_response","http_status":200,"context_status":null,"content_bytes":null,"reason":"length-mismatch"`},
-		{"a fifth member", answer(200, strings.Replace(body, `{`, `{"secret":1,`, 1)), "", `"invalid_response","http_status":200,"context_status":null,"content_bytes":null,"reason":"extra-member"`},
-		{"longer than was asked for", respond(t, long), "-max-bytes 9500", `"invalid_response","http_status":200,"context_status":null,"content_bytes":null,"reason":"too-long"`},
-		{"no envelope", respond(t, envelope.Prepared{Content: "secret"}), "", `"invalid_response","http_status":200,"context_status":"ready","content_bytes":6,"reason":"not-intact"`},
-		{"a trimmed one", respond(t, envelope.Prepared{Content: ok.Content + "\n"}), "", `"invalid_response","http_status":200,"context_status":"ready","content_bytes":` + fmt.Sprint(len(ok.Content)+1) + `,"reason":"not-intact"`},
-		{"an envelope for a host that wants Markdown", respond(t, ok), "-format markdown", `"invalid_response","http_status":200,"context_status":` + ready + `,"reason":"not-intact"`},
-		{"Markdown for a host that wants an envelope", respond(t, prepared(t, envelope.Markdown{})), "", `"invalid_response","http_status":200,"context_status":"ready","content_bytes":` + fmt.Sprint(len(prepared(t, envelope.Markdown{}).Content)) + `,"reason":"not-intact"`},
-		{"empty", respond(t, envelope.Prepared{}), "", `"empty","http_status":200,"context_status":"empty","content_bytes":0`},
+		}, "", `"server_unavailable","http_status":307,"context_status":null,` +
+			`"content_bytes":null,"reason":"redirect"`},
+		{
+			"another",
+			func(
+				w http.ResponseWriter, r *http.Request,
+			) {
+				http.Redirect(w, r, elsewhere, http.StatusFound)
+			},
+			"",
+			`"server_unavailable","http_status":302,"context_status":null,"content_bytes":null,` +
+				`"reason":"redirect"`,
+		},
+		{
+			"2 MiB", serveBody(200, strings.Repeat(" ", 2<<20)+body), "",
+			`"invalid_response","http_status":200,"context_status":null,"content_bytes":null,` +
+				`"reason":"too-large"`,
+		},
+		{
+			"100 KiB of white space", serveBody(200, strings.Repeat(" ", 100<<10)+body), "",
+			`"invalid_response","http_status":200,"context_status":null,"content_bytes":null,` +
+				`"reason":"too-large"`,
+		},
+		{
+			"a body cut short", raw("HTTP/1.1 200 OK\r\nContent-Length: 4000\r\n\r\n" + body), "",
+			`"invalid_response","http_status":200,"context_status":null,"content_bytes":null,` +
+				`"reason":"cut-short"`,
+		},
+		{
+			"one in chunks",
+			raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"sch"), "",
+			`"invalid_response","http_status":200,"context_status":null,"content_bytes":null,` +
+				`"reason":"cut-short"`,
+		},
+		{
+			"one with a length that hides it", serveBody(200, body[:100]), "",
+			`"invalid_response","http_status":200,"context_status":null,"content_bytes":null,` +
+				`"reason":"cut-short"`,
+		},
+		{
+			"nothing", serveBody(200, ""), "",
+			`"invalid_response","http_status":200,"context_status":null,"content_bytes":null,` +
+				`"reason":"cut-short"`,
+		},
+		{
+			"invalid JSON", serveBody(200, `{"schema":secret}`), "",
+			`"invalid_response","http_status":200,"context_status":null,"content_bytes":null,` +
+				`"reason":"syntax"`,
+		},
+		{
+			"HTML", serveBody(200, "<!DOCTYPE html><html>secret</html>"), "",
+			`"invalid_response","http_status":200,"context_status":null,"content_bytes":null,` +
+				`"reason":"not-object"`,
+		},
+		{
+			"wrong length",
+			serveBody(200, strings.Replace(body, `"content_bytes":`, `"content_bytes":1`, 1)), "",
+			`"invalid_response","http_status":200,"context_status":null,"content_bytes":null,` +
+				`"reason":"length-mismatch"`,
+		},
+		{
+			"a fifth member", serveBody(200, strings.Replace(body, `{`, `{"secret":1,`, 1)), "",
+			`"invalid_response","http_status":200,"context_status":null,"content_bytes":null,` +
+				`"reason":"extra-member"`,
+		},
+		{
+			"longer than was asked for", respond(t, long), "-max-bytes 9500",
+			`"invalid_response","http_status":200,"context_status":null,"content_bytes":null,` +
+				`"reason":"too-long"`,
+		},
+		{
+			"no envelope", respond(t, envelope.Prepared{Content: "secret"}), "",
+			`"invalid_response","http_status":200,"context_status":"ready","content_bytes":6,` +
+				`"reason":"not-intact"`,
+		},
+		{
+			"a trimmed one", respond(t, envelope.Prepared{Content: ok.Content + "\n"}), "",
+			`"invalid_response","http_status":200,"context_status":"ready",` +
+				`"content_bytes":` + fmt.Sprint(len(ok.Content)+1) + `,"reason":"not-intact"`,
+		},
+		{
+			"an envelope for a host that wants Markdown", respond(t, ok), "-format markdown",
+			`"invalid_response","http_status":200,` +
+				`"context_status":` + ready + `,"reason":"not-intact"`,
+		},
+		{
+			"Markdown for a host that wants an envelope",
+			respond(t, prepared(t, envelope.Markdown{})), "",
+			`"invalid_response","http_status":200,"context_status":"ready",` +
+				`"content_bytes":` + fmt.Sprint(
+				len(prepared(t, envelope.Markdown{}).Content),
+			) + `,"reason":"not-intact"`,
+		},
+		{
+			"empty", respond(t, envelope.Prepared{}), "",
+			`"empty","http_status":200,"context_status":"empty","content_bytes":0`,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.why, func(t *testing.T) {
@@ -224,14 +412,25 @@ func TestHookFailsOpen(t *testing.T) {
 			}
 			routines, files := runtime.NumGoroutine(), openFiles()
 			start := time.Now()
-			status, out, stderr := call(claudeEvent, append([]string{"hook", "-host", "claude-code", "-url", url, "-scope", "secret"}, strings.Fields(tt.flags)...)...)
+			status, out, stderr := call(
+				claudeEvent,
+				append(
+					[]string{"hook", "-host", "claude-code", "-url", url, "-scope", "secret"},
+					strings.Fields(tt.flags)...,
+				)...,
+			)
 			assert.Less(t, time.Since(start), 3*time.Second)
 			assert.Equal(t, done, status)
 			assert.Empty(t, out)
-			assert.Equal(t, `{"component":"envelope.hook","event":"context_prepare","outcome":`+tt.want+"}\n", stderr)
+			assert.Equal(
+				t,
+				`{"component":"envelope.hook","event":"context_prepare","outcome":`+tt.want+"}\n",
+				stderr,
+			)
 			strictObject(t, stderr)
 			// What the server has for the connection ends a little later.
-			for wait := 0; wait < 400 && (runtime.NumGoroutine() > routines || openFiles() > files); wait++ {
+			for wait := 0; wait < 400 && (runtime.NumGoroutine() > routines ||
+				openFiles() > files); wait++ {
 				time.Sleep(5 * time.Millisecond)
 			}
 			assert.LessOrEqual(t, runtime.NumGoroutine(), routines, "goroutines are left")
@@ -246,70 +445,10 @@ func openFiles() int {
 	return len(entries)
 }
 
-func TestHookEvents(t *testing.T) {
-	unset(t)
-	const name = `"hook_event_name":"UserPromptSubmit"`
-	tests := []struct {
-		why, stdin, reason string // no reason: the server is asked
-	}{
-		{"only what is needed", `{` + name + `,"prompt":"q","cwd":"c"}`, ""},
-		{"white space around it", " \n{" + name + ",\"prompt\":\"q\",\"cwd\":\"c\"}\n", ""},
-		{"unknown members of all kinds", `{` + name + `,"prompt":"q","cwd":"c","x":{"y":[1,null]},"prompts":1}`, ""},
-		{"another spelling", `{"HookEventName":"user_prompt_submit","Prompt":"q","CWD":"c"}`, ""},
-		{"another event", `{"hook_event_name":"SessionStart","prompt":"q","cwd":"c"}`, "event-name"},
-		{"no event", `{"prompt":"q","cwd":"c"}`, "event-name"},
-		{"a long s is no s", `{"hook_event_name":"UſerPromptSubmit","prompt":"q","cwd":"c"}`, "event-name"},
-		{"no prompt", `{` + name + `,"cwd":"c"}`, "no-prompt"},
-		{"a blank prompt", `{` + name + `,"prompt":" \n\u3000","cwd":"c"}`, "blank-prompt"},
-		{"nothing", ``, "event-cut-short"},
-		{"cut short", `{` + name + `,"prompt":"secr`, "event-cut-short"},
-		{"not JSON", `secret`, "event-syntax"},
-		{"two events", `{` + name + `,"prompt":"q","cwd":"c"}{}`, "event-syntax"},
-		{"a byte order mark", "\ufeff{" + name + `,"prompt":"q","cwd":"c"}`, "event-syntax"},
-		{"not UTF-8", `{` + name + ",\"prompt\":\"secret\xff\",\"cwd\":\"c\"}", "event-invalid-utf8"},
-		{"ISO-8859-1", `{` + name + ",\"prompt\":\"caf\xe9\",\"cwd\":\"c\"}", "event-invalid-utf8"},
-		{"UTF-16", "\xff\xfe{\x00", "event-syntax"},
-		{"half an emoji", `{` + name + `,"prompt":"secret\ud83d","cwd":"c"}`, "event-lone-surrogate"},
-		{"no object", `["secret"]`, "event-not-object"},
-		{"a repeated member", `{` + name + `,"prompt":"q","prompt":"secret","cwd":"c"}`, "event-repeated-member"},
-		{"a repeated member in another spelling", `{` + name + `,"prompt":"q","Prompt":"secret","cwd":"c"}`, "event-repeated-member"},
-		{"a prompt that is no text", `{` + name + `,"prompt":["secret"],"cwd":"c"}`, "event-member-type"},
-		{"an event that is no text", `{"hook_event_name":1,"prompt":"q","cwd":"c"}`, "event-member-type"},
-		{"very deep", `{` + name + `,"x":` + strings.Repeat("[", 100000), "event-too-deep"},
-		{"no scope", `{` + name + `,"prompt":"q"}`, "scope"},
-		{"a scope that is no text", `{` + name + `,"prompt":"q","cwd":null}`, "scope"},
-		{"a scope that is too long", `{` + name + `,"prompt":"q","cwd":"` + strings.Repeat("é", 257) + `"}`, "scope"},
-		{"one that is not", `{` + name + `,"prompt":"q","cwd":"` + strings.Repeat("é", 256) + `"}`, ""},
-		{"too large", `{` + name + `,"prompt":"q","cwd":"c","x":"` + strings.Repeat("x", 8<<20) + `"}`, "event-too-large"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.why, func(t *testing.T) {
-			requests := 0
-			url := serve(t, func(w http.ResponseWriter, r *http.Request) {
-				requests++
-				respond(t, prepared(t, envelope.JSON{}))(w, r)
-			})
-			status, out, stderr := call(tt.stdin, "hook", "-host", "codex", "-url", url)
-			assert.Equal(t, done, status)
-			if tt.reason == "" {
-				assert.NotEmpty(t, injected(t, out))
-				assert.Empty(t, stderr)
-				return
-			}
-			assert.Zero(t, requests)
-			assert.Empty(t, out)
-			assert.Equal(t, skippedLine(tt.reason), stderr)
-		})
-	}
-	var out, stderr bytes.Buffer
-	in := io.MultiReader(strings.NewReader("{"), failingReader{})
-	assert.Equal(t, done, run([]string{"hook", "-host", "codex"}, streams{in, &out, &stderr}))
-	assert.Empty(t, out.String())
-	assert.Equal(t, skippedLine("input"), stderr.String())
-}
-
 func skippedLine(reason string) string {
-	return `{"component":"envelope.hook","event":"context_prepare","outcome":"skipped","http_status":null,"context_status":null,"content_bytes":null,"reason":"` + reason + "\"}\n"
+	return `{"component":"envelope.hook","event":"context_prepare","outcome":"skipped",` +
+		`"http_status":null,"context_status":null,"content_bytes":null,` +
+		`"reason":"` + reason + "\"}\n"
 }
 
 func TestHookEnvironment(t *testing.T) {
@@ -328,7 +467,9 @@ func TestHookEnvironment(t *testing.T) {
 		})
 	}
 	hook := func(flags ...string) string {
-		status, out, stderr := call(claudeEvent, append([]string{"hook", "-host", "claude-code"}, flags...)...)
+		status, out, stderr := call(
+			claudeEvent, append([]string{"hook", "-host", "claude-code"}, flags...)...,
+		)
 		assert.Equal(t, done, status)
 		assert.NotEqual(t, out == "", stderr == "")
 		assert.NotContains(t, stderr, "secret")
@@ -340,12 +481,14 @@ func TestHookEnvironment(t *testing.T) {
 		t.Setenv(tokenVariable, "secret-token")
 		assert.Empty(t, hook())
 		assert.Empty(t, hook("-scope", "other"))
-		assert.Equal(t, []seen{{"project", "Bearer secret-token"}, {"other", "Bearer secret-token"}}, got)
+		assert.Equal(
+			t, []seen{{"project", "Bearer secret-token"}, {"other", "Bearer secret-token"}}, got,
+		)
 	})
 	t.Run("a flag comes first", func(t *testing.T) {
 		t.Setenv(urlVariable, "http://127.0.0.1:1/")
 		assert.Empty(t, hook("-url", strings.Replace(server(t), "127.0.0.1", "localhost", 1)))
-		assert.Equal(t, []seen{{"/secret/project", ""}}, got)
+		assert.Equal(t, []seen{{secretScope, ""}}, got)
 	})
 	t.Run("no token over plain HTTP to another host", func(t *testing.T) {
 		t.Setenv(tokenVariable, "secret-token")
@@ -387,7 +530,10 @@ func TestHookEnvironment(t *testing.T) {
 }
 
 func TestHookDialsThisMachineOnly(t *testing.T) {
-	for host, only := range map[string]bool{"localhost": true, "LOCALHOST": true, "127.0.0.1": true, "127.9.9.9": true, "::1": true, "::ffff:127.0.0.1": true, "example.org": false, "0.0.0.0": false} {
+	for host, only := range map[string]bool{
+		"localhost": true, "LOCALHOST": true, "127.0.0.1": true, "127.9.9.9": true, "::1": true,
+		"::ffff:127.0.0.1": true, "example.org": false, "0.0.0.0": false,
+	} {
 		assert.Equal(t, only, loopback(host), host)
 	}
 	// The address is refused before a connection is tried.
@@ -401,12 +547,19 @@ func TestHookDialsThisMachineOnly(t *testing.T) {
 func TestHookUsage(t *testing.T) {
 	unset(t)
 	for _, args := range []string{
-		"", "-host vim", "-host codex event.json", "-host codex -format html", "-host codex -show confidence", "-host codex -format markdown -sections a,a", "-host codex -format markdown -sections=", "-host codex -max-bytes 9501", "-host codex -max-bytes 511", "-host codex -max-bytes 0",
-		"-host codex -max-bytes -1", "-host codex -timeout 0s", "-host codex -timeout -1s", "-host codex -timeout soon", "-host codex -url 127.0.0.1:8000",
+		"", "-host vim", "-host codex event.json", "-host codex -format html",
+		"-host codex -show confidence", "-host codex -format markdown -sections a,a",
+		"-host codex -format markdown -sections=", "-host codex -max-bytes 9501",
+		"-host codex -max-bytes 511", "-host codex -max-bytes 0",
+		"-host codex -max-bytes -1", "-host codex -timeout 0s", "-host codex -timeout -1s",
+		"-host codex -timeout soon", "-host codex -url 127.0.0.1:8000",
 		"-host codex -url ftp://secret", "-host codex -url http://secret@127.0.0.1", "-host codex -url http://", "-host codex -scope \xff",
-		"-host codex -scope " + strings.Repeat("s", 257), "-token secret",
+		"-host gemini -max-bytes 30001", "-host copilot -notify", "-host gemini -fresh",
+		"-host copilot -fresh", "-host codex -fresh -format markdown", "-token secret",
 	} {
-		status, out, stderr := call(claudeEvent, append([]string{"hook"}, strings.Fields(args)...)...)
+		status, out, stderr := call(
+			claudeEvent, append([]string{"hook"}, strings.Fields(args)...)...,
+		)
 		assert.Equal(t, failed, status, args)
 		assert.Empty(t, out)
 		assert.True(t, strings.HasPrefix(stderr, "envelope: hook: "), stderr)
@@ -422,12 +575,26 @@ func TestHookOutputFails(t *testing.T) {
 	unset(t)
 	var stderr bytes.Buffer
 	url := serve(t, respond(t, prepared(t, envelope.JSON{})))
-	assert.Equal(t, done, run([]string{"hook", "-host", "codex", "-url", url}, streams{strings.NewReader(codexEvent), fullDisk{}, &stderr}))
+	assert.Equal(
+		t, done,
+		run(
+			[]string{"hook", "-host", "codex", "-url", url},
+			streams{strings.NewReader(codexEvent), fullDisk{}, &stderr},
+		),
+	)
 	assert.Equal(t, skippedLine("output"), stderr.String())
 
 	stderr.Reset()
-	assert.Equal(t, done, run([]string{"hook", "-host", "codex", "-url", url}, streams{strings.NewReader(codexEvent), panickingWriter{}, &stderr}))
-	assert.Equal(t, skippedLine("panic"), stderr.String(), "a panic is not left to become the status 2")
+	assert.Equal(
+		t, done,
+		run(
+			[]string{"hook", "-host", "codex", "-url", url},
+			streams{strings.NewReader(codexEvent), panickingWriter{}, &stderr},
+		),
+	)
+	assert.Equal(
+		t, skippedLine("panic"), stderr.String(), "a panic is not left to become the status 2",
+	)
 }
 
 // TestHookIsNotHeldUp has a host that does not read what the hook says on standard error.
@@ -454,11 +621,24 @@ func build(t testing.TB) string {
 	return binary
 }
 
+// hookProcess runs a built hook for an event and returns what it writes.
+func hookProcess(t *testing.T, binary, event string, flags ...string) (output, report string) {
+	c := exec.Command(binary, append([]string{"hook", "-host", "claude-code"}, flags...)...)
+	c.Stdin = strings.NewReader(event)
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
+	out, err := c.Output()
+	assert.NoError(t, err)
+	return string(out), stderr.String()
+}
+
 func TestHookProcess(t *testing.T) {
 	unset(t)
 	binary := build(t)
 	p := prepared(t, envelope.JSON{})
 	url := serve(t, respond(t, p))
+	folder, err := os.Getwd() // a work tree, as a rule
+	require.NoError(t, err)
 	start := func(stdout io.Writer, flags ...string) (*exec.Cmd, io.WriteCloser, *bytes.Buffer) {
 		c := exec.Command(binary, append([]string{"hook", "-host", "claude-code"}, flags...)...)
 		in, err := c.StdinPipe()
@@ -482,12 +662,39 @@ func TestHookProcess(t *testing.T) {
 		var out bytes.Buffer
 		began := time.Now()
 		c, in, stderr := start(&out, "-url", url, "-timeout", "200ms")
-		_, err := io.WriteString(in, claudeEvent)
+		_, err := io.WriteString(in, claudeEvent[:len(claudeEvent)-1])
 		require.NoError(t, err)
 		require.NoError(t, c.Wait())
 		assert.Less(t, time.Since(began), 2*time.Second)
 		assert.Empty(t, out.String())
 		assert.Equal(t, skippedLine("input-timeout"), stderr.String())
+	})
+	t.Run("the pipe stays open", func(t *testing.T) {
+		// The median of what a host waits for the context, git and the server's answer in it.
+		took := func() time.Duration {
+			var all []time.Duration
+			for range 15 {
+				var out bytes.Buffer
+				began := time.Now()
+				c, in, stderr := start(&out, "-url", url)
+				_, err := io.WriteString(
+					in, strings.Replace(claudeEvent, "/secret/project", folder, 1)+"\n",
+				)
+				require.NoError(t, err)
+				require.NoError(t, c.Wait()) // which closes the pipe
+				all = append(all, time.Since(began))
+				assert.Empty(t, stderr.String())
+				assert.Equal(t, p.Content, injected(t, out.String()))
+			}
+			slices.Sort(all)
+			return all[len(all)/2]
+		}
+		median := took()
+		for tries := 0; median >= 50*time.Millisecond && tries < 4; tries++ {
+			median = took() // other programs run too
+		}
+		t.Logf("median %v", median)
+		assert.Less(t, median, 50*time.Millisecond)
 	})
 	t.Run("nobody reads the output", func(t *testing.T) {
 		if runtime.GOOS == "windows" {

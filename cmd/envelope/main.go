@@ -3,7 +3,9 @@
 //
 //	envelope render [flags] [FILE]    items in, an envelope out
 //	envelope verify [flags] [FILE]    an envelope in, a verdict out
+//	envelope view [flags] [FILE]      items in, a page that shows their envelope
 //	envelope hook -host HOST [flags]  a host's event in, its hook output out
+//	envelope hook install|uninstall|doctor -host HOST [flags]
 //	envelope transcript check|repair|show [flags] [FILE]
 //	envelope version
 //
@@ -57,6 +59,7 @@ func commands() []command {
 	return []command{
 		{"render", "items in, an envelope out", render},
 		{"verify", "an envelope in, a verdict out", verify},
+		{"view", "a page that shows an envelope as each reader sees it", views},
 		{"hook", "a host's event in, its hook output out", hook},
 		{"transcript", "a log of messages: check, repair or show it", transcripts},
 		{"version", "the versions of the module and of Go, and the revision", version},

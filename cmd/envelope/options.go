@@ -141,7 +141,17 @@ func (f *formatFlag) Set(value string) error {
 // sectionsFlag is a flag that takes kinds, each with a limit if it has one, separated by commas.
 type sectionsFlag []envelope.Section
 
-func (s *sectionsFlag) String() string { return "" }
+func (s *sectionsFlag) String() string {
+	var parts []string
+	for _, section := range *s {
+		part := section.Kind
+		if section.Limit > 0 {
+			part += ":" + strconv.Itoa(section.Limit)
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, ",")
+}
 
 func (s *sectionsFlag) Set(value string) error {
 	*s = sectionsFlag{}
@@ -169,7 +179,15 @@ func (s *sectionsFlag) Set(value string) error {
 // showFlag is a flag that takes names of lines, separated by commas.
 type showFlag envelope.Show
 
-func (s *showFlag) String() string { return "" }
+func (s *showFlag) String() string {
+	var names []string
+	for _, line := range showLines {
+		if envelope.Show(*s)&line.show != 0 {
+			names = append(names, line.name)
+		}
+	}
+	return strings.Join(names, ",")
+}
 
 func (s *showFlag) Set(value string) error {
 	*s = 0

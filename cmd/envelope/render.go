@@ -20,12 +20,7 @@ func render(args []string, s streams) (int, error) {
 			"write a JSON report on each item to this `file`, once the text is written")
 	)
 	o.register(f)
-	f.IntVar(&budget.MaxBytes, "max-bytes", 0, "maximum bytes of the text (0: 8000, -1: no bound)")
-	f.IntVar(&budget.MaxItems, "max-items", 0, "maximum number of items (0: 8, -1: no bound)")
-	f.IntVar(&budget.MaxItemBytes, "max-item-bytes", 0,
-		"maximum bytes of one item's content (0: 2000, -1: no bound)")
-	f.IntVar(&budget.MinTruncatedBytes, "min-truncated-bytes", 0,
-		"minimum bytes of a content that is cut (0: 64, -1: no minimum)")
+	registerBudget(f, &budget)
 	file, err := parse(f, args, s)
 	if err != nil {
 		return failed, err
@@ -46,12 +41,7 @@ func render(args []string, s streams) (int, error) {
 	if err != nil {
 		return failed, err
 	}
-	var p envelope.Prepared
-	if o.format == markdownFormat {
-		p, err = o.markdown().Render(items, budget)
-	} else {
-		p, err = o.json().Render(items, budget)
-	}
+	p, err := o.render(items, budget)
 	if err != nil {
 		return failed, err
 	}
@@ -65,6 +55,26 @@ func render(args []string, s streams) (int, error) {
 		return done, errors.New("not all items are delivered: " + summary(p.Report))
 	}
 	return done, nil
+}
+
+// registerBudget adds the flags of the budget.
+func registerBudget(f *flag.FlagSet, b *envelope.Budget) {
+	f.IntVar(&b.MaxBytes, "max-bytes", 0, "maximum bytes of the text (0: 8000, -1: no bound)")
+	f.IntVar(&b.MaxItems, "max-items", 0, "maximum number of items (0: 8, -1: no bound)")
+	f.IntVar(&b.MaxItemBytes, "max-item-bytes", 0,
+		"maximum bytes of one item's content (0: 2000, -1: no bound)")
+	f.IntVar(&b.MinTruncatedBytes, "min-truncated-bytes", 0,
+		"minimum bytes of a content that is cut (0: 64, -1: no minimum)")
+	f.BoolVar(&b.Even, "even", false,
+		"share the text between the items: short ones whole, long ones cut alike")
+}
+
+// render renders the items as the options say.
+func (o *options) render(items []envelope.Item, b envelope.Budget) (envelope.Prepared, error) {
+	if o.format == markdownFormat {
+		return o.markdown().Render(items, b)
+	}
+	return o.json().Render(items, b)
 }
 
 // deliver writes the text, or the response that carries it, to standard output, and the report to

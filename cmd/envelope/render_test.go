@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -77,7 +78,8 @@ func TestRenderStatus(t *testing.T) {
 		{"a line alone", "render -bare", one, done, `{"trust":"untrusted_history","items":[{`, ""},
 		{"all that a line can say", "render -bare -omitted -checksum", one, done,
 			`"truncated":false}],"omitted":0,"crc32c":"`, ""},
-		{"nothing delivered, and the line says so", "render -bare -omitted", `{"content":"x"}`, done,
+		{"nothing delivered, and the line says so",
+			"render -bare -omitted", `{"content":"x"}`, done,
 			`{"trust":"untrusted_history","items":[],"omitted":1}` + "\n",
 			"not all items are delivered: 1 uncited"},
 		{"nothing delivered and no room to say so", "render -omitted -max-bytes 50",
@@ -85,6 +87,34 @@ func TestRenderStatus(t *testing.T) {
 		{"malformed and alone", "render", `{"citation":[1],"content":"secret"}`, nothing, "",
 			"1 malformed: item 0: citation:"},
 	})
+}
+
+// With -even a long item first does not leave the others out, and the report says the bound.
+func TestRenderEven(t *testing.T) {
+	list := `{"citation":{"u":1},"content":"` + strings.Repeat("x", 1900) + `"}` + "\n" +
+		`{"citation":{"u":2},"content":"second"}` + "\n"
+	for format, least := range map[string]int{"json": 500, "markdown": 400} {
+		args := []string{"render", "-format", format, "-max-bytes", "1200"}
+		status, out, stderr := call(list, args...)
+		assert.Equal(t, done, status)
+		assert.NotContains(t, out, "second")
+		assert.Contains(t, stderr, "1 no-room")
+		file := filepath.Join(t.TempDir(), "report")
+		status, out, stderr = call(list, append(args, "-even", "-report", file)...)
+		assert.Equal(t, done, status)
+		assert.Contains(t, out, "second")
+		assert.Empty(t, stderr)
+		var report struct {
+			Budget struct {
+				MaxItemBytes int `json:"max_item_bytes"`
+			}
+		}
+		data, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(data, &report))
+		assert.Greater(t, report.Budget.MaxItemBytes, least, format)
+		assert.Less(t, report.Budget.MaxItemBytes, 1200, format)
+	}
 }
 
 func TestRenderInputFails(t *testing.T) {

@@ -115,17 +115,24 @@ func intact(o *options, text string) error {
 		_, err := j.Open(text)
 		return err
 	}
+	_, _, err := openAny(j, text)
+	return err
+}
+
+// openAny opens a text with whichever escape classes it was rendered, and returns the renderer of
+// those. The error is that of the classes that get furthest.
+func openAny(j envelope.JSON, text string) (envelope.JSON, []envelope.Delivered, error) {
 	var fault error
 	furthest := -1
 	for j.Escape = range envelope.Escape(1 << len(classNames)) {
-		_, err := j.Open(text)
+		items, err := j.Open(text)
 		if err == nil {
-			return nil
+			return j, items, nil
 		}
 		var e *envelope.Error
 		if errors.As(err, &e) && e.Offset > furthest || fault == nil {
 			furthest, fault = e.Offset, err
 		}
 	}
-	return fault
+	return envelope.JSON{}, nil, fault
 }

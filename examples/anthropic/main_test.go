@@ -26,10 +26,13 @@ func TestAsk(t *testing.T) {
 		body, err = io.ReadAll(r.Body)
 		assert.NoError(t, err)
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, `{"id":"m","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"On Thursdays."}],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1}}`)
+		_, _ = io.WriteString(w, `{"id":"m","type":"message","role":"assistant","model":"m",`+
+			`"content":[{"type":"text","text":"On Thursdays."}],`+
+			`"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1}}`)
 	}))
 	defer server.Close()
-	client := anthropic.NewClient(option.WithBaseURL(server.URL), option.WithAPIKey("none"), option.WithMaxRetries(0))
+	client := anthropic.NewClient(
+		option.WithBaseURL(server.URL), option.WithAPIKey("none"), option.WithMaxRetries(0))
 	ask := func(items []envelope.Item) (texts []string) {
 		answer, err := ask(t.Context(), client, items, "When is the branch cut?")
 		require.NoError(t, err)

@@ -1,6 +1,6 @@
-// Command mcp-proxy starts a server of the Model Context Protocol and stands between it and a host,
-// both over stdio. The text of each tool's result arrives at the host as a bare envelope; everything
-// else passes as it is.
+// Command mcp-proxy starts a server of the Model Context Protocol and stands between it and a
+// host, both over stdio. The text of each tool's result arrives at the host as a bare envelope;
+// everything else passes as it is.
 //
 //	mcp-proxy [flags] -- COMMAND [ARGUMENTS]
 //
@@ -8,15 +8,16 @@
 //
 //	{"mcpServers": {"files": {
 //	  "command": "mcp-proxy",
-//	  "args": ["-name", "files", "--", "npx", "-y", "@modelcontextprotocol/server-filesystem", "."]
+//	  "args": ["-name", "files", "--",
+//	           "npx", "-y", "@modelcontextprotocol/server-filesystem", "."]
 //	}}}
 //
 // What is not as the server sent it, and why:
 //
 //   - All text blocks and embedded text resources of a result are items of one envelope, in the
 //     place of the first. Each cites server, tool and call, and its place or URI.
-//   - structuredContent is left out, and outputSchema with it, since a host may show it to the model
-//     beside the envelope. Where a result has no text it is the text.
+//   - structuredContent is left out, and outputSchema with it, since a host may show it to the
+//     model beside the envelope. Where a result has nothing else it is the text.
 //   - The message of an error that answers a tool call is an envelope too.
 //   - The server's instructions begin with those for reading an envelope.
 //   - An answer to no request that is open is left out, and so is a line that is no message.
@@ -97,7 +98,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, diagnostics io.W
 	return 0
 }
 
-// How long a server may take to end once its input has, and to say its last words once it has ended.
+// How long a server may take to end once its input has, and to say its last words once it has.
 const (
 	grace = 5 * time.Second
 	drain = 2 * time.Second

@@ -21,10 +21,12 @@ type relay struct {
 	out        io.Writer
 	note       func(text string) // for people, without anything that a server wrote
 
-	mu     sync.Mutex // of what follows, and of out
-	open   map[id]call
-	noted  map[string]bool
-	closed bool
+	mu    sync.Mutex // of these two
+	open  map[id]call
+	noted map[string]bool
+
+	writing sync.Mutex // of out, and of this; a host that does not read must not keep mu
+	closed  bool
 }
 
 // noteOnce notes something that a server may do as often as it likes.
@@ -165,8 +167,8 @@ func (r *relay) settle(response *jsonrpc.Response) bool {
 // write writes a message as a line to every reader.
 func (r *relay) write(message []byte) error {
 	line := append(envelope.EscapeJSON(make([]byte, 0, len(message)+1), message, 0), '\n')
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.writing.Lock()
+	defer r.writing.Unlock()
 	if r.closed {
 		return nil
 	}
@@ -176,6 +178,8 @@ func (r *relay) write(message []byte) error {
 
 // close answers every open request with an error, after which nothing is written.
 func (r *relay) close() {
+	r.writing.Lock()
+	defer r.writing.Unlock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true

@@ -115,10 +115,14 @@ func (r *renderer) failure(fault *jsonrpc.Error, cited citation) {
 // differently, one for each annotation.
 func (r *renderer) result(result members, cited citation) error {
 	structured := result["structuredContent"]
+	if structured == nil {
+		structured = result["toolResult"] // of the first version of the protocol
+	}
 	for name := range result {
 		// Some readers do not look at the case of a name.
-		exact := name == "content"
-		if !exact && strings.EqualFold(name, "content") || strings.EqualFold(name, "structuredContent") {
+		content := name != "content" && strings.EqualFold(name, "content")
+		structured := strings.EqualFold(name, "structuredContent")
+		if content || structured || strings.EqualFold(name, "toolResult") {
 			delete(result, name)
 		}
 	}
@@ -131,9 +135,12 @@ func (r *renderer) result(result members, cited citation) error {
 		if err := json.Unmarshal(content, &blocks); err != nil {
 			return err
 		}
+		if len(blocks) > mostBlocks {
+			return errors.New("too many blocks")
+		}
 	}
 	groups, out := r.sort(blocks, cited)
-	if len(groups) == 0 && structured != nil {
+	if len(out) == 0 && structured != nil {
 		item := envelope.Item{Kind: "tool-result", Citation: cited, Content: string(structured)}
 		groups = []*group{{at: len(out), items: []envelope.Item{item}}}
 		out = append(out, nil)
@@ -172,6 +179,10 @@ func (r *renderer) result(result members, cited citation) error {
 	result["content"], err = encode(kept)
 	return err
 }
+
+// mostBlocks is how many blocks a result may have. A message has room for millions of them, of
+// which each takes far more memory than it is long.
+const mostBlocks = 10_000
 
 // group is the texts that become one envelope.
 type group struct {

@@ -18,11 +18,15 @@ func TestRecall(t *testing.T) {
 	server, err := newServer(memories()).Connect(t.Context(), there, nil)
 	require.NoError(t, err)
 	defer server.Close()
-	client, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "v0.1.0"}, nil).Connect(t.Context(), here, nil)
+	implementation := &mcp.Implementation{Name: "test", Version: "v0.1.0"}
+	client, err := mcp.NewClient(implementation, nil).Connect(t.Context(), here, nil)
 	require.NoError(t, err)
 	defer client.Close()
 	recall := func(query string) (texts []string) {
-		result, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: "recall", Arguments: map[string]any{"query": query}})
+		result, err := client.CallTool(t.Context(), &mcp.CallToolParams{
+			Name:      "recall",
+			Arguments: map[string]any{"query": query},
+		})
 		require.NoError(t, err)
 		assert.False(t, result.IsError)
 		assert.Nil(t, result.StructuredContent)

@@ -26,10 +26,13 @@ func TestAsk(t *testing.T) {
 		body, err = io.ReadAll(r.Body)
 		assert.NoError(t, err)
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, `{"id":"r","object":"response","output":[{"type":"message","id":"m","role":"assistant","status":"completed","content":[{"type":"output_text","text":"On Thursdays.","annotations":[]}]}]}`)
+		_, _ = io.WriteString(w, `{"id":"r","object":"response","output":[`+
+			`{"type":"message","id":"m","role":"assistant","status":"completed","content":[`+
+			`{"type":"output_text","text":"On Thursdays.","annotations":[]}]}]}`)
 	}))
 	defer server.Close()
-	client := openai.NewClient(option.WithBaseURL(server.URL), option.WithAPIKey("none"), option.WithMaxRetries(0))
+	client := openai.NewClient(
+		option.WithBaseURL(server.URL), option.WithAPIKey("none"), option.WithMaxRetries(0))
 	ask := func(items []envelope.Item) (texts []string) {
 		answer, err := ask(t.Context(), client, items, "When is the branch cut?")
 		require.NoError(t, err)

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkHookProcess times whole processes: the hook, from the event to the output, against a server here, and what interpreters take
-// to start and do nothing.
+// BenchmarkHookProcess times whole processes: the hook, from the event to the output, against a
+// server here, and what interpreters take to start and do nothing.
 func BenchmarkHookProcess(b *testing.B) {
 	folder := b.TempDir()
 	build := func(name, path string) string {
@@ -33,7 +33,8 @@ func BenchmarkHookProcess(b *testing.B) {
 	require.NoError(b, err, "%s", out)
 	url := start(b, server, folder)
 
-	const event = `{"hook_event_name":"UserPromptSubmit","prompt":"接口改动之后怎么办？","cwd":"project:demo"}`
+	const event = `{"hook_event_name":"UserPromptSubmit","prompt":"接口改动之后怎么办？",` +
+		`"cwd":"project:demo"}`
 	for _, p := range []struct {
 		name string
 		args []string
@@ -47,8 +48,11 @@ func BenchmarkHookProcess(b *testing.B) {
 			if _, err := exec.LookPath(p.args[0]); err != nil {
 				b.Skipf("no %s here", p.name)
 			}
-			if p.name == "python3" { // the interpreter itself, and not what a version manager puts before it
-				out, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
+			// The interpreter itself, and not what a version manager puts before it.
+			if p.name == "python3" {
+				out, err := exec.Command(
+					"python3", "-c", "import sys; print(sys.executable)",
+				).Output()
 				require.NoError(b, err)
 				p.args[0] = strings.TrimSpace(string(out))
 			}

@@ -16,11 +16,19 @@ import (
 	"github.com/untrusted-context/envelope"
 )
 
-// newHandler serves POST /v1/context/prepare, to those that have the token unless it is "".
-func newHandler(s *store, token string) http.Handler {
+// server answers from a store.
+type server struct {
+	store   *store
+	token   string           // what a request must carry, "" for nothing
+	escape  envelope.Escape  // of envelopes, beyond the line boundaries
+	wrapper envelope.Wrapper // the zero value is PowerContext's
+}
+
+// handler serves POST /v1/context/prepare.
+func (s *server) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/context/prepare", func(w http.ResponseWriter, r *http.Request) {
-		response, err := prepare(s, token, w, r)
+		response, err := s.prepare(w, r)
 		var refusal *refusal
 		switch {
 		case errors.As(err, &refusal):
@@ -43,7 +51,8 @@ func respond(w http.ResponseWriter, status int, body []byte) {
 	_, _ = w.Write(body) // the client has gone, or has it
 }
 
-// refusal is a request that is not served. It names the member at fault and does not hold what it said.
+// refusal is a request that is not served. It names the member at fault and does not hold what it
+// said.
 type refusal struct {
 	status       int
 	what, member string
@@ -62,13 +71,18 @@ func (r *refusal) json() []byte {
 // mostRequest is more than the longest query takes, with every character of it spelt as an escape.
 const mostRequest = 256 << 10
 
-func prepare(s *store, token string, w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	if token != "" && subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+token)) != 1 {
+func (s *server) prepare(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	credentials := []byte(r.Header.Get("Authorization"))
+	if s.token != "" && subtle.ConstantTimeCompare(credentials, []byte("Bearer "+s.token)) != 1 {
 		return nil, &refusal{http.StatusUnauthorized, "not authorized", ""}
 	}
 	// A page in a browser can send any other type here without asking.
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return nil, &refusal{http.StatusUnsupportedMediaType, "the content type is application/json", ""}
+	if kind, _, err := mime.ParseMediaType(
+		r.Header.Get("Content-Type"),
+	); err != nil || kind != "application/json" {
+		return nil, &refusal{
+			http.StatusUnsupportedMediaType, "the content type is application/json", "",
+		}
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostRequest))
 	var tooLarge *http.MaxBytesError
@@ -82,16 +96,17 @@ func prepare(s *store, token string, w http.ResponseWriter, r *http.Request) ([]
 	if err != nil {
 		return nil, err
 	}
-	items, err := s.search(r.Context(), request.scope, request.query)
+	items, err := s.store.search(r.Context(), request.scope, request.query)
 	if err != nil {
 		return nil, err
 	}
 	budget := envelope.Budget{MaxBytes: request.maxBytes}
 	var prepared envelope.Prepared
 	if request.markdown == nil {
-		prepared, err = envelope.JSON{Scope: request.scope}.Render(items, budget)
+		j := envelope.JSON{Wrapper: s.wrapper, Scope: request.scope, Escape: s.escape}
+		prepared, err = j.Render(items, budget)
 	} else {
-		request.markdown.Scope = request.scope
+		request.markdown.Wrapper, request.markdown.Scope = s.wrapper, request.scope
 		prepared, err = request.markdown.Render(items, budget)
 	}
 	var option *envelope.Error
@@ -127,11 +142,15 @@ func readRequest(body []byte) (request, error) {
 				return q, wrong(name)
 			}
 		case "query":
-			if readString(value, &q.query) != nil || utf8.RuneCountInString(q.query) > 8192 || strings.TrimSpace(q.query) == "" {
+			if readString(
+				value, &q.query,
+			) != nil || utf8.RuneCountInString(q.query) > 8192 || strings.TrimSpace(q.query) == "" {
 				return q, wrong(name)
 			}
 		case "max_bytes":
-			if q.maxBytes, err = strconv.Atoi(string(value)); err != nil || q.maxBytes < 512 || q.maxBytes > 32768 {
+			if q.maxBytes, err = strconv.Atoi(
+				string(value),
+			); err != nil || q.maxBytes < 512 || q.maxBytes > 32768 {
 				return q, wrong(name)
 			}
 		case "assembly":
@@ -152,8 +171,9 @@ func readRequest(body []byte) (request, error) {
 
 var errAssembly = errors.New("not an assembly")
 
-// readAssembly reads {"format":"markdown","sections":[{"kind":…,"title":…,"limit":…}],"show":["confidence","recall_rank"]}, of which
-// only the first member has to be there.
+// readAssembly reads
+// {"format":"markdown","sections":[{"family":…,"title":…,"limit":…}],"show":[…]}, of which only
+// the first member has to be there.
 func readAssembly(value []byte) (*envelope.Markdown, error) {
 	members, err := readObject(value)
 	if err != nil {
@@ -190,12 +210,12 @@ func readSections(value []byte) ([]envelope.Section, error) {
 	sections := make([]envelope.Section, len(list))
 	for i, value := range list {
 		members, err := readObject(value)
-		if err != nil || members["kind"] == nil {
+		if err != nil || members["family"] == nil {
 			return nil, errAssembly
 		}
 		for name, value := range members {
 			switch name {
-			case "kind":
+			case "family":
 				err = readString(value, &sections[i].Kind)
 			case "title":
 				err = readString(value, &sections[i].Title)
@@ -234,7 +254,8 @@ func readShow(value []byte) (show envelope.Show, err error) {
 
 var errObject = errors.New("not one JSON object")
 
-// readObject reads data as one object and nothing else. Decoding into a struct would take names in other cases for the same.
+// readObject reads data as one object and nothing else. Decoding into a struct would take names
+// in other cases for the same.
 func readObject(data []byte) (map[string]json.RawMessage, error) {
 	if !utf8.Valid(data) {
 		return nil, errObject
@@ -265,8 +286,8 @@ func readObject(data []byte) (map[string]json.RawMessage, error) {
 	return members, nil
 }
 
-// readString reads a string. Of anything else json.Unmarshal may leave s as it is, and of half a surrogate pair it makes U+FFFD: neither
-// is what was said.
+// readString reads a string. Of anything else json.Unmarshal may leave s as it is, and of half a
+// surrogate pair it makes U+FFFD: neither is what was said.
 func readString(value []byte, s *string) error {
 	if value[0] != '"' {
 		return errors.New("not a string")
@@ -275,7 +296,9 @@ func readString(value []byte, s *string) error {
 		return err
 	}
 	spelt := strings.ToLower(strings.ReplaceAll(string(value), `\\`, ""))
-	if strings.Count(*s, "\ufffd") != strings.Count(spelt, "\ufffd")+strings.Count(spelt, `\ufffd`) {
+	if strings.Count(*s, "\ufffd") != strings.Count(
+		spelt, "\ufffd",
+	)+strings.Count(spelt, `\ufffd`) {
 		return errors.New("an escape is half of a surrogate pair")
 	}
 	return nil

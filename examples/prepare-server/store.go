@@ -33,7 +33,9 @@ CREATE TABLE IF NOT EXISTS memories (
 	content  TEXT NOT NULL,
 	UNIQUE (scope, kind, citation)
 );
-CREATE VIRTUAL TABLE IF NOT EXISTS terms USING fts5 (words, content = '', contentless_delete = 1, tokenize = 'porter unicode61');
+CREATE VIRTUAL TABLE IF NOT EXISTS terms USING fts5 (
+	words, content = '', contentless_delete = 1, tokenize = 'porter unicode61'
+);
 `
 
 func openStore(ctx context.Context, file string) (*store, error) {
@@ -41,7 +43,10 @@ func openStore(ctx context.Context, file string) (*store, error) {
 	if err != nil {
 		return nil, err
 	}
-	name := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: "_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_txlock=immediate"}
+	name := url.URL{
+		Scheme: "file", Path: filepath.ToSlash(path),
+		RawQuery: "_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_txlock=immediate",
+	}
 	db, err := sql.Open("sqlite", name.String())
 	if err != nil {
 		return nil, err
@@ -54,8 +59,8 @@ func openStore(ctx context.Context, file string) (*store, error) {
 
 func (s *store) Close() error { return s.db.Close() }
 
-// load stores the items, one JSON object a line, all of them or none, and returns how many. An item with the kind and the citation of
-// an earlier one takes its place.
+// load stores the items, one JSON object a line, all of them or none, and returns how many. An
+// item with the kind and the citation of an earlier one takes its place.
 func (s *store) load(ctx context.Context, scope string, in io.Reader) (n int, err error) {
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
@@ -109,7 +114,10 @@ func readItem(line []byte) (envelope.Item, error) {
 		}
 	}
 	// What the renderer would not deliver is not stored.
-	p, err := envelope.JSON{}.Render([]envelope.Item{item}, envelope.Budget{MaxBytes: envelope.Unlimited, MaxItemBytes: envelope.Unlimited})
+	p, err := envelope.JSON{}.Render(
+		[]envelope.Item{item},
+		envelope.Budget{MaxBytes: envelope.Unlimited, MaxItemBytes: envelope.Unlimited},
+	)
 	switch {
 	case err != nil:
 		return item, err
@@ -133,7 +141,10 @@ func put(ctx context.Context, tx *sql.Tx, scope string, item envelope.Item) erro
 	if _, err := tx.ExecContext(ctx, `DELETE FROM terms WHERE rowid = ?`, id); err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, `INSERT INTO terms (rowid, words) VALUES (?, ?)`, id, strings.Join(indexTerms(item.Content), " "))
+	_, err = tx.ExecContext(
+		ctx, `INSERT INTO terms (rowid, words) VALUES (?, ?)`, id,
+		strings.Join(indexTerms(item.Content), " "),
+	)
 	return err
 }
 
@@ -151,7 +162,8 @@ func (s *store) search(ctx context.Context, scope, query string) ([]envelope.Ite
 	}
 	rows, err := s.db.QueryContext(ctx, `
 		SELECT m.kind, m.citation, m.content FROM terms JOIN memories AS m ON m.id = terms.rowid
-		WHERE terms MATCH ? AND m.scope = ? ORDER BY terms.rank, m.id LIMIT ?`, match, scope, mostCandidates)
+		WHERE terms MATCH ? AND m.scope = ? ORDER BY terms.rank, m.id LIMIT ?`,
+		match, scope, mostCandidates)
 	if err != nil {
 		return nil, err
 	}
@@ -169,8 +181,9 @@ func (s *store) search(ctx context.Context, scope, query string) ([]envelope.Ite
 	return items, rows.Err()
 }
 
-// indexTerms are the words of a text. A script without spaces has none to split at: each two neighbouring characters of it are a term,
-// and the last is one of its own, so that every character is at the beginning of a term.
+// indexTerms are the words of a text. A script without spaces has none to split at: each two
+// neighbouring characters of it are a term, and the last is one of its own, so that every
+// character is at the beginning of a term.
 func indexTerms(text string) (terms []string) {
 	for _, run := range runs(text) {
 		if !spaceless(run) {
@@ -184,7 +197,8 @@ func indexTerms(text string) (terms []string) {
 	return terms
 }
 
-// matchTerms is the query for any of the terms in text. Each stands in quotes, so that none is an operator.
+// matchTerms is the query for any of the terms in text. Each stands in quotes, so that none is an
+// operator.
 func matchTerms(text string) string {
 	var terms []string
 	seen := map[string]bool{}
@@ -215,7 +229,8 @@ func matchTerms(text string) string {
 	return strings.Join(terms, " OR ")
 }
 
-// runs are the stretches of letters, marks and digits in text, of a script with spaces or of those without.
+// runs are the stretches of letters, marks and digits in text, of a script with spaces or of
+// those without.
 func runs(text string) (all [][]rune) {
 	var run []rune
 	for _, r := range text {
@@ -234,11 +249,15 @@ func runs(text string) (all [][]rune) {
 }
 
 func spaceless(run []rune) bool {
-	return unicode.In(run[0], unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+	return unicode.In(
+		run[0], unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai,
+		unicode.Lao, unicode.Khmer, unicode.Myanmar,
+	)
 }
 
 var errScope = errors.New("a scope is 1 to 256 characters of text, not all of them blank")
 
 func legalScope(scope string) bool {
-	return utf8.ValidString(scope) && utf8.RuneCountInString(scope) <= 256 && strings.TrimSpace(scope) != ""
+	return utf8.ValidString(scope) && utf8.RuneCountInString(scope) <= 256 &&
+		strings.TrimSpace(scope) != ""
 }

@@ -24,8 +24,8 @@ const (
 	minCutBytes    = 64
 )
 
-// Build returns the text of at most maxBytes for what was found, "" when nothing fits. The kinds take
-// turns.
+// Build returns the text of at most maxBytes for what was found, "" when nothing fits. The kinds
+// take turns.
 func Build(memories, topics, experiences []Item, maxBytes int) string {
 	experiences = experiences[:min(len(experiences), maxExperiences)]
 	var candidates []Item
@@ -51,7 +51,8 @@ func Build(memories, topics, experiences []Item, maxBytes int) string {
 	return text(parts)
 }
 
-// fit returns the item as it stands behind the parts: whole, or cut to the longest length that fits.
+// fit returns the item as it stands behind the parts: whole, or cut to the longest length that
+// fits.
 func fit(parts []string, item Item, maxBytes int) (string, bool) {
 	room := maxBytes - len(text(append(parts[:len(parts):len(parts)], "")))
 	if len(item.Content) <= maxItemBytes {

@@ -48,7 +48,8 @@ func (c Classes) escapesAny(first, last rune) bool {
 // and three more.
 func LineBoundary(r rune) bool {
 	switch {
-	case '\n' <= r && r <= '\r', '\x1c' <= r && r <= '\x1e', r == '\u0085', r == '\u2028', r == '\u2029':
+	case '\n' <= r && r <= '\r', '\x1c' <= r && r <= '\x1e', r == '\u0085',
+		r == '\u2028', r == '\u2029':
 		return true
 	}
 	return false
@@ -64,9 +65,10 @@ func IsInvisible(r rune) bool { return anyInvisible(r, r) }
 // Blank reports whether s is empty or only white space. Of more white space at the beginning than
 // window bytes, nobody asks what follows.
 func Blank(s string, window int) bool {
-	if s != "" && ' ' < s[0] && s[0] < utf8.RuneSelf {
-		return false // most texts
-	}
+	return (s == "" || s[0] <= ' ' || s[0] >= utf8.RuneSelf) && onlyWhiteSpace(s, window)
+}
+
+func onlyWhiteSpace(s string, window int) bool {
 	for i, r := range s {
 		if !WhiteSpace(r) {
 			return false
@@ -82,9 +84,9 @@ func Blank(s string, window int) bool {
 // which Python's str.isspace and str.strip take for white space too.
 func WhiteSpace(r rune) bool {
 	switch {
-	case '\t' <= r && r <= '\r', '\x1c' <= r && r <= ' ', r == '\u0085', r == '\u00a0', r == '\u1680',
-		'\u2000' <= r && r <= '\u200a', r == '\u2028', r == '\u2029', r == '\u202f', r == '\u205f',
-		r == '\u3000':
+	case '\t' <= r && r <= '\r', '\x1c' <= r && r <= ' ', '\u2000' <= r && r <= '\u200a',
+		r == '\u0085', r == '\u00a0', r == '\u1680', r == '\u2028', r == '\u2029', r == '\u202f',
+		r == '\u205f', r == '\u3000':
 		return true
 	}
 	return false

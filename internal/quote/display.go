@@ -1,6 +1,7 @@
 package quote
 
 import (
+	"math/bits"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -15,8 +16,12 @@ import (
 type Display struct {
 	lineBreak  string // how a line ends and the next begins
 	invisible  bool   // Default_Ignorable_Code_Point is hidden too
-	unescaped  machine
+	unescaped  lazyMachine
 	asciiShown [utf8.RuneSelf]bool // the ASCII characters that are shown as they are
+
+	// How each other ASCII character is written, or 0 when that is longer than a form can be; CR,
+	// which may end a line together with what follows it, has none.
+	ascii [utf8.RuneSelf]packed
 }
 
 // NewDisplay returns a display that writes each end of a line as lineBreak and shows, if invisible,
@@ -26,7 +31,16 @@ func NewDisplay(lineBreak string, invisible bool) *Display {
 	for c := ' '; c <= '~'; c++ {
 		d.asciiShown[c] = true
 	}
-	d.unescaped = newMachine(d.shows)
+	for c := range d.ascii {
+		if !d.asciiShown[c] {
+			d.ascii[c] = pack(appendVisible(nil, rune(c)))
+		}
+	}
+	d.ascii['\r'], d.ascii['\n'] = 0, 0
+	if len(lineBreak) < wordBytes {
+		d.ascii['\n'] = pack([]byte(lineBreak))
+	}
+	d.unescaped.wanted = d.shows
 	return d
 }
 
@@ -50,7 +64,8 @@ func (d *Display) Hides(r rune) bool {
 // hidesAny reports whether one of the characters from first to last, which are not ASCII, is shown
 // as an escape.
 func (d *Display) hidesAny(first, last rune) bool {
-	return first <= '\u009f' || anyFormat(first, last) || d.invisible && overlap(ignorable, first, last)
+	return first <= '\u009f' || anyFormat(first, last) ||
+		d.invisible && overlap(ignorable, first, last)
 }
 
 // AppendString appends as much of s as has at most size bytes as displayed and takes at most room
@@ -61,6 +76,14 @@ func (d *Display) AppendString(
 ) (out []byte, n, displayed int, valid bool) {
 	full := Add(len(dst), room)
 	for n < len(s) {
+		if s[n] < utf8.RuneSelf {
+			o := len(dst)
+			buf := dst[:min(cap(dst), max(full, o))]
+			o, n, displayed = d.copyWords(buf, o, s, n, displayed, size)
+			if dst = dst[:o]; n == len(s) {
+				break
+			}
+		}
 		if c := s[n]; c >= utf8.RuneSelf || d.asciiShown[c] {
 			end := CutAt(s, n, min(full-len(dst), size-displayed))
 			clean := d.shownPrefix(s[n:end])
@@ -86,6 +109,47 @@ func (d *Display) AppendString(
 		n, displayed = n+p.width, displayed+p.displayed
 	}
 	return dst, n, displayed, true
+}
+
+// copyWords writes s from byte n into buf from byte o, for as long as that is ASCII with a packed
+// form and both have room for a word and a form, and the size has. It returns where it stopped and
+// the size displayed until there.
+func (d *Display) copyWords(
+	buf []byte, o int, s string, n, displayed, size int,
+) (int, int, int) {
+	for clean := 0; len(s)-n >= wordBytes && min(len(buf)-o, size-displayed) >= 2*wordBytes; {
+		w := load64(s, n)
+		hidden := unprintable(w)
+		if hidden == 0 && clean == 4*wordBytes { // a long run
+			most := min(len(s)-n, len(buf)-o, size-displayed)
+			run := wordBytes + printablePrefix(s[n+wordBytes:n+most])
+			copy(buf[o:], s[n:n+run])
+			n, o, displayed = n+run, o+run, displayed+run
+			continue
+		}
+		store64(buf, o, w)
+		if hidden == 0 {
+			n, o, displayed = n+wordBytes, o+wordBytes, displayed+wordBytes
+			clean += wordBytes
+			continue
+		}
+		clean = bits.TrailingZeros64(hidden) / 8
+		n, o, displayed = n+clean, o+clean, displayed+clean
+		clean = 0
+		c := s[n]
+		if c >= utf8.RuneSelf || d.ascii[c] == 0 {
+			break
+		}
+		form := d.ascii[c]
+		store64(buf, o, uint64(form))
+		n, o = n+1, o+form.len()
+		if c == '\n' {
+			displayed++
+		} else {
+			displayed += form.len()
+		}
+	}
+	return o, n, displayed
 }
 
 // LastBytes returns the length of the last piece of s that a cut does not split, and what it takes
@@ -189,7 +253,7 @@ func (d *Display) shownPrefix(s string) int {
 			n += tripleBytes
 		}
 		if n == 0 {
-			n = d.unescaped.prefix(s[i:min(i+machineBytes, len(s))])
+			n = d.unescaped.get().prefix(s[i:min(i+machineBytes, len(s))])
 		}
 		if n == 0 {
 			p := d.piece(s[i:])

@@ -11,6 +11,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"sync/atomic"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -19,37 +20,57 @@ import (
 // escaped. It is the one that decides how a character of a string is written.
 type Escaper struct {
 	classes      Classes
-	escapesASCII bool        // a class has ASCII characters
-	twoByteMost  bool        // no class has a character above U+009F
-	unescaped    machine     // reads characters that stand for themselves
-	ascii        [256]packed // how each ASCII character is written
+	escapesASCII bool // a class has ASCII characters
+	twoByteMost  bool // no class has a character above U+009F
+	vector       bool
+	unescaped    lazyMachine // reads characters that stand for themselves
+	built        atomic.Bool
+	ascii        [utf8.RuneSelf]packed // how each ASCII character is written
 }
 
 // For returns the escaper of a set of classes. Bits that name no class are ignored.
-func For(c Classes) *Escaper { return &escapers[c&All] }
+func For(c Classes) *Escaper {
+	t := &escapers[c&All]
+	if !t.built.Load() {
+		t.build(c & All)
+	}
+	return t
+}
 
-var escapers = func() (all [All + 1]Escaper) {
-	short := map[byte]byte{
-		'"': '"', '\\': '\\', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't',
+// escapers are built when they are first asked for: a program that starts for one text needs one.
+var escapers [All + 1]Escaper
+
+func (t *Escaper) build(c Classes) {
+	building.Lock()
+	defer building.Unlock()
+	if t.built.Load() {
+		return
 	}
-	for c := range all {
-		t := &all[c]
-		t.classes = Classes(c)
-		t.escapesASCII = t.classes&(Controls|Markup) != 0
-		t.twoByteMost = t.classes&(Invisible|NonASCII) == 0
-		for char := range byte(utf8.RuneSelf) {
-			form := []byte{char}
-			if letter, ok := short[char]; ok {
-				form = []byte{'\\', letter}
-			} else if char < ' ' || t.classes.escapesASCII(char) {
-				form = AppendUnit(nil, uint16(char))
-			}
-			t.ascii[char] = pack(form)
-		}
-		t.unescaped = newMachine(t.standAlone)
+	t.classes = c
+	t.escapesASCII = c&(Controls|Markup) != 0
+	t.twoByteMost = c&(Invisible|NonASCII) == 0
+	t.vector = vectors && c == 0
+	for char := range byte(utf8.RuneSelf) {
+		t.ascii[char] = c.packASCII(char)
 	}
-	return all
-}()
+	t.unescaped.wanted = t.standAlone
+	t.built.Store(true)
+}
+
+// packASCII returns how c, which is ASCII, is written.
+func (c Classes) packASCII(char byte) packed {
+	var buf [UnitBytes]byte
+	switch char {
+	case '"', '\\':
+		return pack(append(buf[:0], '\\', char))
+	case '\b', '\t', '\n', '\f', '\r':
+		return pack(append(buf[:0], '\\', "btn fr"[char-'\b']))
+	}
+	if char < ' ' || c.escapesASCII(char) {
+		return pack(AppendUnit(buf[:0], uint16(char)))
+	}
+	return pack(append(buf[:0], char))
+}
 
 // standAlone reports whether t escapes no character from first to last, which are both ASCII or
 // both not.
@@ -81,9 +102,9 @@ func (t *Escaper) AppendString(dst []byte, s string, limit int) (out []byte, n i
 			dst = slices.Grow(dst, min(left+left/8+8*wordBytes, full-len(dst)))
 		}
 		o := len(dst)
-		o, n = t.copyRuns(dst[:min(cap(dst), max(full, o))], o, s, n) // a limit may be negative
+		o, n = t.copyBlocks(dst[:min(cap(dst), max(full, o))], o, s, n) // a limit may be negative
 		dst = dst[:o]
-		// What copyRuns leaves is near the end of s or of the room, or invalid.
+		// What copyBlocks leaves is near the end of s or of the room, or invalid.
 		left := len(s) - n
 		if left < wordBytes && len(s) >= wordBytes && min(full, cap(dst))-len(dst) >= wordBytes {
 			w := load64(s, len(s)-wordBytes)>>(8*(wordBytes-left)) | ' '*lowBits<<(8*left)
@@ -120,53 +141,85 @@ func (t *Escaper) AppendString(dst []byte, s string, limit int) (out []byte, n i
 	return dst, n, true
 }
 
-// copyRuns writes s from byte i as the inside of a JSON string literal into buf from byte o, many
-// bytes at a time for as long as both have room for that, and returns where it stopped. It stops
-// before invalid UTF-8, too.
-func (t *Escaper) copyRuns(buf []byte, o int, s string, i int) (int, int) {
+// copyBlocks writes s from byte i as the inside of a JSON string literal into buf from byte o, a
+// block at a time for as long as both have room for that and then a word at a time, and returns
+// where it stopped. It stops before invalid UTF-8, too.
+//
+// A mask tells the bytes of a block that cannot be copied as they are. Each takes up to five bytes
+// more than a copy, and there is room for those before anything of the block is written.
+func (t *Escaper) copyBlocks(buf []byte, o int, s string, i int) (int, int) {
 	for len(s)-i >= blockReach && len(buf)-o >= blockReach {
 		before := i
-		switch {
-		case s[i] >= utf8.RuneSelf:
+		if s[i] >= utf8.RuneSelf && !(vectors && t.vector) {
 			o, i = t.copyWide(buf, o, s, i)
-		case load64(s, i)&highBits != 0:
-			o, i = t.copyShort(buf, o, s, i)
-		default:
-			o, i = t.copyBlocks(buf, o, s, i)
+		} else {
+			o, i = t.copyMasked(buf, o, s, i)
 		}
 		if i == before {
-			break
+			return o, i
 		}
 	}
 	return t.copyWords(buf, o, s, i, len(s))
 }
 
-// copyShort is copyRuns for the ASCII characters, if any, before one that is not and that begins in
-// the next eight bytes of s. Seven escapes and a word have to have room.
-func (t *Escaper) copyShort(buf []byte, o int, s string, i int) (int, int) {
-	w := load64(s, i)
-	store64(buf, o, w)
-	n := bits.TrailingZeros64(t.dirtyBytes(w)) / 8
-	for i, o = i+n, o+n; s[i] < utf8.RuneSelf; i++ {
-		form := t.ascii[s[i]]
-		store64(buf, o, uint64(form))
-		o += form.len()
+// runBytes is how much of a run between two escapes is copied at once.
+const runBytes = 16
+
+// blockReach is how far a block reads and writes.
+const blockReach = blockBytes + runBytes
+
+// denseBlock is how many escapes in a block are too many to look for each.
+const denseBlock = 24
+
+// spreadLeast is how many are too many where vectors can move them apart, and spreadBytes the room
+// for a block of escapes of two bytes each, which are stored 16 bytes at a time.
+const (
+	spreadLeast = 4
+	spreadBytes = 2*blockBytes + 16
+)
+
+// look returns how many bytes of a block are looked at, and a bit for each of them that dirtyBytes
+// tells. Where vectors look, only those characters are dirty that are escaped or not valid.
+func (t *Escaper) look(s string) (n int, dirty uint64) {
+	switch {
+	case vectors && t.vector:
+		return lookVector(s)
+	case t.escapesASCII:
+		return blockBytes, t.dirtyMask(s)
 	}
-	return o, i
+	return blockBytes, suspectMask(s)
 }
 
-// copyBlocks is copyRuns for text that is ASCII for the most part, a block at a time. A block and a
-// run behind it have room when it begins; each dirty byte takes up to five more, so that there is
-// room for those before anything of the block is written.
-func (t *Escaper) copyBlocks(buf []byte, o int, s string, i int) (int, int) {
+// dirtyMask has a bit for each byte of a block that dirtyBytes tells.
+func (t *Escaper) dirtyMask(block string) (mask uint64) {
+	for i := 0; i < blockBytes; i += wordBytes {
+		mask |= highMask(t.dirtyBytes(load64(block, i))) << i
+	}
+	return mask
+}
+
+// copyClean copies to dst a prefix of s, which is no longer, that is written as it is, as far as
+// that can be seen a block at a time.
+func (t *Escaper) copyClean(dst []byte, s string) int {
+	switch {
+	case vectors && t.vector:
+		return copyVector(dst, s)
+	case t.escapesASCII:
+		return 0
+	}
+	n := cleanBlocks(s)
+	copy(dst, s[:n])
+	return n
+}
+
+// copyMasked is copyBlocks for text that is ASCII for the most part.
+func (t *Escaper) copyMasked(buf []byte, o int, s string, i int) (int, int) {
 	for len(s)-i >= blockReach && len(buf)-o >= blockReach {
-		dirty := t.dirtyMask(s[i : i+blockBytes])
+		n, dirty := t.look(s[i : i+blockReach])
 		if dirty == 0 {
-			n := blockBytes
-			if !t.escapesASCII {
-				n += cleanBlocks(s[i+blockBytes : i+min(len(s)-i, len(buf)-o)])
-			}
-			copy(buf[o:], s[i:i+n])
+			copy(buf[o:o+blockBytes], s[i:i+blockBytes])
+			i, o = i+n, o+n
+			n = t.copyClean(buf[o:], s[i:i+min(len(s)-i, len(buf)-o)])
 			i, o = i+n, o+n
 			continue
 		}
@@ -175,9 +228,15 @@ func (t *Escaper) copyBlocks(buf []byte, o int, s string, i int) (int, int) {
 			break
 		}
 		if escapes > denseBlock {
-			return t.copyWords(buf, o, s, i, i+blockBytes)
+			return t.copyWords(buf, o, s, i, i+4*blockBytes)
 		}
-		start, end := i, i+blockBytes
+		if vectors && t.vector && escapes > spreadLeast && len(buf)-o >= spreadBytes {
+			if m := spread((*[spreadBytes]byte)(buf[o:]), s[i:], n, dirty); m > 0 {
+				i, o = i+n, o+m
+				continue
+			}
+		}
+		start, end := i, i+n
 		for dirty != 0 {
 			next := start + bits.TrailingZeros64(dirty)
 			copyRun(buf, o, s, i, next)
@@ -189,63 +248,73 @@ func (t *Escaper) copyBlocks(buf []byte, o int, s string, i int) (int, int) {
 				dirty &= dirty - 1
 				continue
 			}
+			if w := load64(s, i); t.twoByteMost {
+				if n := loneWidth(w); n > 0 {
+					store64(buf, o, w)
+					i, o = i+n, o+n
+					dirty = dirty >> (i - start) << (i - start)
+					continue
+				}
+			}
 			if o, i = t.copyWide(buf, o, s, i); i == next || i >= end {
 				return o, i
 			}
 			dirty = dirty >> (i - start) << (i - start)
 		}
-		copyRun(buf, o, s, i, end)
-		i, o = end, o+end-i
+		if i < end {
+			copyRun(buf, o, s, i, end)
+			i, o = end, o+end-i
+		}
 	}
 	return o, i
 }
 
+// loneWidth returns the length of the character that w begins with, if ASCII follows it and it is
+// one of those that are most often alone: a typographic mark of U+2000 to U+2027, an emoji, or a
+// letter of two bytes above U+00BF. It is 0 for any other.
+func loneWidth(w uint64) int {
+	switch {
+	case w&0x80c0ffff == 0x8080e2 && w>>16&0x3f < 0x28:
+		return 3
+	case w&0x80c0c0ffff == 0x80809ff0:
+		return 4
+	case w&0x80c0e0 == 0x80c0 && w&0xff > 0xc2:
+		return 2
+	}
+	return 0
+}
+
 // copyRun copies s from byte i to end 16 bytes at a time, the first in any case.
 func copyRun(buf []byte, o int, s string, i, end int) {
-	copy(buf[o:o+16], s[i:i+16])
-	for n := end - i; n > 16; n -= 16 {
-		i, o = i+16, o+16
-		copy(buf[o:o+16], s[i:i+16])
+	copy(buf[o:o+runBytes], s[i:i+runBytes])
+	for n := end - i; n > runBytes; n -= runBytes {
+		i, o = i+runBytes, o+runBytes
+		copy(buf[o:o+runBytes], s[i:i+runBytes])
 	}
 }
 
-// denseBlock is how many escapes in a block are too many to look for each.
-const denseBlock = 24
-
-// blockReach is how far copyBlocks reads and writes, whose runs are copied 16 bytes at a time.
-const blockReach = blockBytes + 16
-
-// dirtyMask has a bit for each byte of a block that dirtyBytes tells.
-func (t *Escaper) dirtyMask(block string) (mask uint64) {
-	if !t.escapesASCII {
-		return suspectMask(block)
-	}
-	for i := 0; i < blockBytes; i += wordBytes {
-		mask |= highMask(t.dirtyBytes(load64(block, i))) << i
-	}
-	return mask
-}
-
-// copyWords is copyRuns a word at a time, as far as byte end of s.
+// copyWords is copyBlocks a word at a time, as far as byte end of s.
 func (t *Escaper) copyWords(buf []byte, o int, s string, i, end int) (int, int) {
 	for i < end && len(s)-i >= wordBytes && len(buf)-o >= wordBytes {
 		w := load64(s, i)
-		dirty := t.dirtyBytes(w)
-		if dirty == 0 {
+		switch {
+		case t.dirtyBytes(w) == 0:
 			store64(buf, o, w)
 			i, o = i+wordBytes, o+wordBytes
 			continue
-		}
-		if len(buf)-o < dirtyWordBytes {
-			break
-		}
-		if w&highBits == 0 {
+		case len(buf)-o < dirtyWordBytes:
+			return o, i
+		case w&highBits == 0:
 			o += t.copyGroup((*[dirtyWordBytes]byte)(buf[o:]), w)
 			i += wordBytes
 			continue
 		}
+		for ; s[i] < utf8.RuneSelf; i++ {
+			form := t.ascii[s[i]]
+			store64(buf, o, uint64(form))
+			o += form.len()
+		}
 		before := i
-		o, i = t.copyShort(buf, o, s, i)
 		if o, i = t.copyWide(buf, o, s, i); i == before {
 			break
 		}
@@ -279,8 +348,8 @@ func put(buf *[dirtyWordBytes]byte, n uint, form packed) uint {
 	return n + uint(form>>56)
 }
 
-// copyWide is copyRuns for characters that are not ASCII, and for what follows them in the words of
-// a machine.
+// copyWide is copyBlocks for characters that are not ASCII, and for what follows them in the words
+// of a machine.
 func (t *Escaper) copyWide(buf []byte, o int, s string, i int) (int, int) {
 	for len(s)-i >= wordBytes && len(buf)-o >= 2*UnitBytes && s[i] >= utf8.RuneSelf {
 		w := load64(s, i)
@@ -321,7 +390,7 @@ func (t *Escaper) unescapedWide(s string) int {
 	if t.twoByteMost && s[0] > 0xe2 {
 		n = plainTriples(s)
 	}
-	return n + t.unescaped.prefix(s[n:min(n+machineBytes, len(s))])
+	return n + t.unescaped.get().prefix(s[n:min(n+machineBytes, len(s))])
 }
 
 // The escapes of the line boundaries that are not ASCII, as words: of U+2028, which is one less

@@ -1,6 +1,10 @@
 package quote
 
-import "unicode/utf8"
+import (
+	"sync"
+	"sync/atomic"
+	"unicode/utf8"
+)
 
 // utf8Machine reads any character.
 var utf8Machine = func() machine {
@@ -35,6 +39,34 @@ const (
 	afterC2    = afterF4
 	afterOther = three // lead byte of three-byte characters that are not all wanted
 )
+
+// lazyMachine is a machine that is built when it is first needed: programs that start for one text
+// need one or none of them.
+type lazyMachine struct {
+	wanted func(first, last rune) bool
+	built  atomic.Bool
+	m      machine
+}
+
+func (l *lazyMachine) get() *machine {
+	if !l.built.Load() {
+		l.build()
+	}
+	return &l.m
+}
+
+// building is one lock for all that is built when first needed. A sync.Once in the struct would put
+// whatever points to it on the heap.
+var building sync.Mutex
+
+func (l *lazyMachine) build() {
+	building.Lock()
+	defer building.Unlock()
+	if !l.built.Load() {
+		l.m = newMachine(l.wanted)
+		l.built.Store(true)
+	}
+}
 
 // newMachine returns a machine that reads valid UTF-8 below U+40000 of wanted characters. Wanted
 // is asked about ranges. There are few states, so the machine also refuses wanted characters that
@@ -118,7 +150,9 @@ const machineBytes = 48
 
 // prefix returns the length of a prefix of s that m does not refuse and that ends between
 // characters: some words, so not to the last byte.
-func (m *machine) prefix(s string) int {
+func (m *machine) prefix(s string) int { return machinePrefix(m, s) }
+
+func machinePrefix[T string | []byte](m *machine, s T) int {
 	n, state := 0, uint64(between)
 	for len(s)-n >= wordBytes {
 		word := s[n : n+wordBytes]

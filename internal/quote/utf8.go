@@ -1,10 +1,18 @@
 package quote
 
-import "unicode/utf8"
+import (
+	"encoding/binary"
+	"math/bits"
+	"unicode/utf8"
+)
 
 // FirstInvalid returns the first byte of s that is not part of a character in UTF-8, or -1.
 func FirstInvalid(s string) int {
-	for i := 0; i < len(s); {
+	i := 0
+	if vectors {
+		i = validVector(s)
+	}
+	for i < len(s) {
 		if s[i] < utf8.RuneSelf {
 			i += asciiPrefix(s[i:])
 		} else if s[i] > 0xe2 {
@@ -46,26 +54,45 @@ func CutAt(s string, i, n int) int {
 // Plain reports whether s is ASCII without a character that any class escapes, so that every
 // escaper writes it as it is.
 func Plain(s string) bool {
-	if len(s) < wordBytes {
-		for i := range len(s) {
-			if !plainByte[s[i]] {
-				return false
-			}
-		}
-		return true
+	n := len(s)
+	if n < wordBytes {
+		return n == 0 || unplain(loadShort(s)) == 0
 	}
-	w := load64(s, len(s)-wordBytes)
-	unplain := suspects(w) | classSuspects(w)
-	for ; len(s) > wordBytes; s = s[wordBytes:] {
-		w := load64(s, 0)
-		unplain |= suspects(w) | classSuspects(w)
+	dirty := unplain(load64(s, n-wordBytes))
+	for i := 0; i < n-wordBytes; i += wordBytes {
+		dirty |= unplain(load64(s, i))
 	}
-	return unplain&highBits == 0
+	return dirty == 0
 }
 
-var plainByte = func() (plain [256]bool) {
-	for c := range rune(utf8.RuneSelf) {
-		plain[c] = !escapers[All].Escapes(c)
+// unplain tells the bytes of w that some escaper does not write as they are.
+func unplain(w uint64) uint64 { return (suspects(w) | classSuspects(w)) & highBits }
+
+// StringRun returns the length of a prefix of s, perhaps not the longest, of characters that may
+// stand in a JSON string as they are.
+func StringRun(s []byte) int {
+	n := 0
+	for ; len(s)-n >= wordBytes; n += wordBytes {
+		if dirty := suspects(binary.LittleEndian.Uint64(s[n:])) & highBits; dirty != 0 {
+			if n += bits.TrailingZeros64(dirty) / 8; s[n] < utf8.RuneSelf {
+				return n
+			}
+			return n + machinePrefix(For(0).unescaped.get(), s[n:])
+		}
 	}
-	return plain
-}()
+	return n
+}
+
+// CopyToBackslash copies s to dst up to its first backslash or to its last few bytes, and returns
+// how many bytes it copied. Behind them dst may be written to.
+func CopyToBackslash(dst, s []byte) int {
+	n := 0
+	for ; len(s)-n >= wordBytes && len(dst)-n >= wordBytes; n += wordBytes {
+		w := binary.LittleEndian.Uint64(s[n:])
+		binary.LittleEndian.PutUint64(dst[n:], w)
+		if found := zeroBytes(w ^ '\\'*lowBits); found != 0 {
+			return n + bits.TrailingZeros64(found)/8
+		}
+	}
+	return n
+}

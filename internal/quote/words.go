@@ -1,6 +1,7 @@
 package quote
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math/bits"
 )
@@ -32,12 +33,28 @@ func load64(s string, i int) uint64 {
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
+// loadShort returns a word with the one to seven bytes of s, some of them twice: of "abcde" it is
+// the word of "abcdbcde", and of "ab" that of "abbbbbbb".
+func loadShort(s string) uint64 {
+	n := len(s)
+	if n >= 4 {
+		first := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24
+		s = s[n-4:]
+		return first | uint64(s[0])<<32 | uint64(s[1])<<40 | uint64(s[2])<<48 | uint64(s[3])<<56
+	}
+	return uint64(s[0]) | uint64(s[n/2])<<8 | uint64(s[n-1])*(lowBits&^0xffff)
+}
+
 func store64(b []byte, i int, w uint64) { binary.LittleEndian.PutUint64(b[i:i+wordBytes], w) }
 
-// LastWord returns the last eight bytes of s as a word, or 0 when s is shorter.
+// LastWord returns the last eight bytes of s as a word. When s is shorter it is a word of what
+// there is.
 func LastWord(s string) uint64 {
-	if len(s) < wordBytes {
+	switch {
+	case s == "":
 		return 0
+	case len(s) < wordBytes:
+		return loadShort(s)
 	}
 	return load64(s, len(s)-wordBytes)
 }
@@ -51,6 +68,10 @@ func LastWord(s string) uint64 {
 func suspects(w uint64) uint64 {
 	return ((w ^ 0x02*lowBits) - 0x21*lowBits) | ((w ^ '\\'*lowBits) - lowBits)
 }
+
+// zeroBytes tells the bytes of w that are 0, of which the lowest is sure: 0 less one has the high
+// bit, and so has 80 to FF, which are left out.
+func zeroBytes(w uint64) uint64 { return (w - lowBits) &^ w & highBits }
 
 // classSuspects tells, of the ASCII characters, < > & ` and DEL. Each is a word that is zero where
 // the character stands, and zero less one has the high bit: of '&', 0x26, 0x26^0x26-1 is 0xff. One
@@ -95,15 +116,22 @@ func cleanBlocks(s string) int {
 	return n
 }
 
+// unprintable tells the bytes of w that are not printable ASCII.
+func unprintable(w uint64) uint64 {
+	del := w ^ 0x7f*lowBits
+	return (w | (w - ' '*lowBits) | (del - lowBits)) & highBits
+}
+
 // printablePrefix returns the length of the printable ASCII that s begins with, if that is not its
 // last few bytes.
 func printablePrefix(s string) int {
 	n := 0
+	if vectors {
+		n = printableVector(s)
+	}
 	for ; len(s)-n >= wordBytes; n += wordBytes {
-		w := load64(s, n)
-		del := w ^ 0x7f*lowBits
-		if not := (w | (w - ' '*lowBits) | (del - lowBits)) & highBits; not != 0 {
-			return n + bits.TrailingZeros64(not)/8
+		if hidden := unprintable(load64(s, n)); hidden != 0 {
+			return n + bits.TrailingZeros64(hidden)/8
 		}
 	}
 	return n
@@ -131,6 +159,9 @@ func asciiPrefix(s string) int {
 // with.
 func plainTriples(s string) int {
 	n := 0
+	if vectors {
+		n = triplesVector(s)
+	}
 	for ; len(s)-n >= 2*tripleBytes; n += 2 * tripleBytes {
 		twice := s[n : n+2*tripleBytes]
 		faults, leads := triples(load64(twice, 0), load64(twice, 8), load64(twice, 16))
@@ -170,4 +201,16 @@ func triples(w0, w1, w2 uint64) (faults, leads uint64) {
 // is 0.
 func plainLeads(x uint64) uint64 {
 	return (x&(0xd*lowBits) + 0x7f*lowBits) & ((x ^ 0xd*lowBits) + 0x7f*lowBits)
+}
+
+// IndexByte is bytes.IndexByte.
+func IndexByte(s []byte, c byte) int {
+	n := 0
+	if vectors {
+		n = indexVector(s, c)
+	}
+	if k := bytes.IndexByte(s[n:], c); k >= 0 {
+		return n + k
+	}
+	return -1
 }

@@ -8,8 +8,11 @@ package strictjson
 
 import (
 	"bytes"
+	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/untrusted-context/envelope/internal/quote"
 )
 
 // MaxDepth is how deeply arrays and objects may nest unless a Scanner says otherwise. Readers in
@@ -63,12 +66,19 @@ type Scanner struct {
 	MaxDepth int
 
 	names [][]byte // the first member names of all open objects, decoded, innermost last
+	long  []span   // the strings of longBytes and more that were read, in order
 }
+
+// span is where a string begins and ends.
+type span struct{ start, end int }
+
+// longBytes is the length from which a string is remembered, so as not to be read again.
+const longBytes = 64
 
 // Value reads the value that starts at byte i, without white space before it, and returns where it
 // ends.
 func (s *Scanner) Value(i int) (end int, err *Error) {
-	s.names = s.names[:0]
+	s.names, s.long = s.names[:0], s.long[:0]
 	return s.value(i, 0)
 }
 
@@ -106,15 +116,14 @@ type Member struct {
 
 // Members returns the members of the object at byte i, which Value or Whole has accepted.
 func (s *Scanner) Members(i int) []Member {
-	var members []Member
+	members := make([]Member, 0, 4)
 	s.EachMember(i, func(m Member) { members = append(members, m) })
 	return members
 }
 
 // EachMember calls yield with each of them.
 func (s *Scanner) EachMember(i int, yield func(Member)) {
-	_ = s.elements(i, func(name, start, end int) {
-		nameEnd, _ := s.str(name)
+	s.elements(i, func(name, nameEnd, start, end int) {
 		yield(Member{Decode(s.Data[name:nameEnd]), name, start, end})
 	})
 }
@@ -122,35 +131,67 @@ func (s *Scanner) EachMember(i int, yield func(Member)) {
 // Elements calls yield with the bounds of each element of the array at byte i, which Value or Whole
 // has accepted.
 func (s *Scanner) Elements(i int, yield func(start, end int)) {
-	_ = s.elements(i, func(_, start, end int) { yield(start, end) })
+	s.elements(i, func(_, _, start, end int) { yield(start, end) })
 }
 
-// elements walks an accepted array or object. For an array, name is -1.
-func (s *Scanner) elements(i int, yield func(name, start, end int)) *Error {
+// elements walks an accepted array or object. For an array, the name is nothing.
+func (s *Scanner) elements(i int, yield func(name, nameEnd, start, end int)) {
 	object := s.Data[i] == '{'
 	i = s.Space(i + 1)
 	for s.Data[i] != '}' && s.Data[i] != ']' {
-		name := -1
+		name, nameEnd := i, i
 		if object {
-			name = i
-			end, err := s.str(i)
-			if err != nil {
-				return err
-			}
-			i = s.Space(s.Space(end) + 1)
+			nameEnd = s.stringEnd(i)
+			i = s.Space(s.Space(nameEnd) + 1)
 		}
-		end, err := s.Value(i)
-		if err != nil {
-			return err
-		}
-		yield(name, i, end)
+		end := s.skip(i)
+		yield(name, nameEnd, i, end)
 		i = s.Space(end)
 		if s.Data[i] == ',' {
 			i = s.Space(i + 1)
 		}
 	}
-	return nil
 }
+
+// skip returns the end of the accepted value at byte i.
+func (s *Scanner) skip(i int) int {
+	for depth := 0; i < len(s.Data); {
+		switch c := s.Data[i]; c {
+		case '"':
+			i = s.stringEnd(i)
+		case '{', '[':
+			depth++
+			i++
+		case '}', ']':
+			depth--
+			i++
+		default: // a number, a literal, or what stands between values
+			for i++; i < len(s.Data) && !ends[s.Data[i]]; i++ {
+			}
+		}
+		if depth == 0 {
+			return i
+		}
+	}
+	return i
+}
+
+// stringEnd returns the end of the accepted string at byte i.
+func (s *Scanner) stringEnd(i int) int {
+	k, found := slices.BinarySearchFunc(s.long, i, func(l span, i int) int { return l.start - i })
+	if found {
+		return s.long[k].end
+	}
+	return StringEnd(s.Data, i)
+}
+
+// ends holds the bytes at which a number or a literal ends, or a value begins or ends.
+var ends = func() (t [256]bool) {
+	for _, c := range " \t\n\r,:\"{}[]" {
+		t[c] = true
+	}
+	return t
+}()
 
 func (s *Scanner) value(i, depth int) (int, *Error) {
 	if i >= len(s.Data) {
@@ -278,13 +319,16 @@ func (s *Scanner) object(i, depth int) (int, *Error) {
 
 // str reads the string whose opening quote is at byte i.
 func (s *Scanner) str(i int) (int, *Error) {
-	data := s.Data
+	data, start := s.Data, i
 	for i++; i < len(data); {
 		switch c := data[i]; {
 		case plain[c]:
-			i++
+			i += 1 + quote.StringRun(data[i+1:])
 		case c == '"':
-			return i + 1, nil
+			if i++; i-start >= longBytes {
+				s.long = append(s.long, span{start, i})
+			}
+			return i, nil
 		case c < ' ':
 			return 0, &Error{Syntax, i}
 		case c == '\\':
@@ -302,6 +346,7 @@ func (s *Scanner) str(i int) (int, *Error) {
 				return 0, &Error{InvalidUTF8, i}
 			}
 			i += width
+			i += quote.StringRun(data[i:])
 		}
 	}
 	return 0, &Error{UnexpectedEnd, len(data)}
@@ -329,7 +374,8 @@ func (s *Scanner) escape(i int) (int, *Error) {
 	default:
 		return 0, &Error{Syntax, i + 1}
 	}
-	for k := i + 2; k < i+6; k++ {
+	r := unit(data[i:])
+	for k := i + 2; r < 0 && k < i+6; k++ {
 		if k >= len(data) {
 			return 0, &Error{UnexpectedEnd, k}
 		}
@@ -337,7 +383,6 @@ func (s *Scanner) escape(i int) (int, *Error) {
 			return 0, &Error{Syntax, k}
 		}
 	}
-	r := unit(data[i:])
 	if !utf16.IsSurrogate(r) {
 		return 6, nil
 	}
@@ -359,28 +404,24 @@ func unit(b []byte) rune {
 	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
 		return -1
 	}
-	r := rune(0)
-	for _, c := range b[2:6] {
-		v := hexValue(c)
-		if v < 0 {
-			return -1
-		}
-		r = r<<4 | v
-	}
-	return r
+	r := hexValue(b[2])<<12 | hexValue(b[3])<<8 | hexValue(b[4])<<4 | hexValue(b[5])
+	return max(r, -1) // a digit that is none makes it negative
 }
 
-func hexValue(c byte) rune {
-	switch {
-	case '0' <= c && c <= '9':
-		return rune(c - '0')
-	case 'a' <= c && c <= 'f':
-		return rune(c - 'a' + 10)
-	case 'A' <= c && c <= 'F':
-		return rune(c - 'A' + 10)
+func hexValue(c byte) rune { return rune(hexValues[c]) }
+
+var hexValues = func() (t [256]int8) {
+	for c := range t {
+		t[c] = -1
 	}
-	return -1
-}
+	for v, c := range "0123456789abcdef" {
+		t[c] = int8(v)
+	}
+	for v, c := range "ABCDEF" {
+		t[c] = int8(10 + v)
+	}
+	return t
+}()
 
 // Decode returns the value of an accepted string literal. Without an escape in it that is a part of
 // the literal itself, not a copy. A lone surrogate, which only a loose Scanner accepts, decodes to
@@ -396,16 +437,18 @@ func Decode(literal []byte) []byte {
 // AppendDecoded appends the value of an accepted string literal to dst.
 func AppendDecoded(dst, literal []byte) []byte {
 	b := literal[1 : len(literal)-1]
+	dst = slices.Grow(dst, len(b)) // no escape is shorter than what it stands for
 	for {
-		k := bytes.IndexByte(b, '\\')
-		if k < 0 {
-			return append(dst, b...)
-		}
-		dst = append(dst, b[:k]...)
-		b = b[k:]
-		if b[1] != 'u' {
-			dst = append(dst, unescape[b[1]])
-			b = b[2:]
+		n := quote.CopyToBackslash(dst[len(dst):cap(dst)], b)
+		dst, b = dst[:len(dst)+n], b[n:]
+		switch {
+		case len(b) == 0:
+			return dst
+		case b[0] != '\\':
+			dst, b = append(dst, b[0]), b[1:]
+			continue
+		case b[1] != 'u':
+			dst, b = append(dst, unescape[b[1]]), b[2:]
 			continue
 		}
 		r := unit(b)
@@ -448,10 +491,15 @@ func AppendCompact(dst, value []byte) []byte {
 
 // StringEnd returns the byte after the accepted string literal at byte i of an accepted value.
 func StringEnd(value []byte, i int) int {
-	for i++; value[i] != '"'; i++ {
-		if value[i] == '\\' {
-			i++
+	for {
+		i += 1 + bytes.IndexByte(value[i+1:], '"')
+		// The quote is escaped if an odd number of backslashes stands before it.
+		escaped := false
+		for k := i - 1; value[k] == '\\'; k-- {
+			escaped = !escaped
+		}
+		if !escaped {
+			return i + 1
 		}
 	}
-	return i + 1
 }

@@ -1,17 +1,22 @@
-// Command mutate tells what the tests of a package do not see: it changes the code in one small place after the other and runs the
-// tests, of which one should fail. No file of the tree is touched.
+// Command mutate tells what the tests of a package do not see: it changes the code in one small
+// place after the other and runs the tests, of which one should fail. No file of the tree is
+// touched.
 //
 //	go run ./mutate -dir .. -list ../testdata/mutation/equivalent.txt PACKAGE
 //
-// All mutants of a package are compiled into one test binary and chosen by an environment variable; only those of declared constants
-// need a binary each. The quick tests go first, and what survives meets the slower ones.
+// All mutants of a package are compiled into one test binary and chosen by an environment variable;
+// only those of declared constants need a binary each. The quick tests go first, and what survives
+// meets the slower ones.
 //
-// A mutant that no test can kill since it behaves the same is named in the list, below the reason:
+// A mutant that no test can kill since it behaves the same is counted in the list, by file and
+// function, below the reason:
 //
-//	# a hint of capacity
-//	budget.go newSelection: slots < 2*len(items) => <=
+//	# hints of capacity
+//	budget.go newSelection 2
 //
-// The command fails when a survivor is not named there, or a named one is killed or gone.
+// A function may stand below several reasons; its counts add up. The mutants of a function that
+// stands in the list do not meet the slowest tests. The command fails when more of a function
+// survive than are explained, or fewer.
 package main
 
 import (
@@ -59,14 +64,15 @@ func run() error {
 	only := flag.String("files", "", "only files whose name this regular expression matches")
 	skip := flag.String("skip", "^$", "not the functions that this regular expression matches")
 	match := flag.String("match", "", "only mutants whose name this regular expression matches")
-	stages := flag.Int("stages", 4, "1: the quick tests alone, 2: those of medium length too, 3: all -short tests, 4: all tests, but for what is listed")
+	stages := flag.Int("stages", 4, "1: the quick tests alone, 2: those of medium length too, "+
+		"3: all -short tests, 4: all tests, but for what is listed")
 	out := flag.String("out", "", "write every mutant and what became of it to this file")
 	again := flag.String("again", "", "only those that an earlier -out file says survived")
 	flag.Parse()
 	if flag.NArg() != 1 {
 		return errors.New("one package, please")
 	}
-	reasons, err := readList(*list)
+	explained, err := readList(*list)
 	if err != nil {
 		return err
 	}
@@ -74,7 +80,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	files, mutants, err := collect(pkg, regexp.MustCompile(*only), regexp.MustCompile(*skip))
+	files, mutants, err := collect(*dir, pkg, regexp.MustCompile(*only), regexp.MustCompile(*skip))
 	if err != nil {
 		return err
 	}
@@ -94,13 +100,10 @@ func run() error {
 	t.stages = t.stages[:min(max(*stages, 1), len(t.stages))]
 	var report bytes.Buffer
 	for i, m := range chosen {
-		t.test(m, reasons[m.name] != "")
-		if m.status == survived && reasons[m.name] != "" {
-			m.status = equivalent
-		}
+		t.test(m, explained[m.function()] > 0)
 		fmt.Fprintf(&report, "%s\t%s\n", m.status, m.name)
-		if m.status == survived || m.status == notCompiled {
-			fmt.Printf("%s: %s (%s:%d:%d)\n", m.status, m.name, m.file, m.pos.Line, m.pos.Column)
+		if m.status == notCompiled || m.status == survived && explained[m.function()] == 0 {
+			fmt.Println(m)
 		}
 		if *out != "" && (i%20 == 0 || i == len(chosen)-1) {
 			if err := os.WriteFile(*out, report.Bytes(), 0o666); err != nil {
@@ -108,11 +111,18 @@ func run() error {
 			}
 		}
 	}
-	return summarize(files, chosen, reasons, *match == "" && *again == "" && *skip == "^$")
+	whole := *match == "" && *again == "" && *skip == "^$"
+	wrong := compare(files, chosen, explained, whole)
+	summarize(chosen)
+	if wrong > 0 {
+		return fmt.Errorf("%d functions have other survivors than the list explains", wrong)
+	}
+	return nil
 }
 
 func load(dir, pattern string) (*packages.Package, error) {
-	loaded, err := packages.Load(&packages.Config{Dir: dir, Mode: packages.LoadSyntax | packages.NeedImports}, pattern)
+	mode := packages.LoadSyntax | packages.NeedImports
+	loaded, err := packages.Load(&packages.Config{Dir: dir, Mode: mode}, pattern)
 	if err != nil {
 		return nil, err
 	}
@@ -122,31 +132,39 @@ func load(dir, pattern string) (*packages.Package, error) {
 	return loaded[0], nil
 }
 
-// readList returns the reasons of the equivalent mutants, by name.
-func readList(path string) (map[string]string, error) {
-	reasons := map[string]string{}
+// readList returns how many mutants are explained, by file and function.
+func readList(path string) (map[string]int, error) {
+	explained := map[string]int{}
 	if path == "" {
-		return reasons, nil
+		return explained, nil
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	reason := ""
+	reason, number := "", 0
 	for line := range strings.Lines(string(data)) {
+		number++
 		line = strings.TrimSpace(line)
 		switch comment, ok := strings.CutPrefix(line, "# "); {
 		case line == "":
 			reason = ""
+			continue
 		case ok:
-			reason = strings.TrimSpace(reason + " " + comment)
-		case reason == "":
-			return nil, fmt.Errorf("%s: no reason for %s", path, line)
-		default:
-			reasons[line] = reason
+			reason += comment
+			continue
 		}
+		fields := strings.Fields(line)
+		if reason == "" || len(fields) != 3 {
+			return nil, fmt.Errorf("%s:%d: not file, function, count below a reason", path, number)
+		}
+		count, err := strconv.Atoi(fields[2])
+		if err != nil || count < 1 {
+			return nil, fmt.Errorf("%s:%d: %s is no count", path, number, fields[2])
+		}
+		explained[fields[0]+" "+fields[1]] += count
 	}
-	return reasons, nil
+	return explained, nil
 }
 
 func choose(mutants []*mutant, match, again string) ([]*mutant, error) {
@@ -214,7 +232,8 @@ var mutantID = func() int { n, _ := strconv.Atoi(os.Getenv("` + chooser + `")); 
 		return fmt.Errorf("the tests fail without a mutant: %w\n%s", err, output)
 	}
 	all, slow, slowest := t.spent, slowTests(output, 0.04), slowTests(output, 0.2)
-	if output, err := t.run(t.binary, 0, 10*time.Minute, "-test.short", "-test.skip", slow); err != nil {
+	output, err = t.run(t.binary, 0, 10*time.Minute, "-test.short", "-test.skip", slow)
+	if err != nil {
 		return fmt.Errorf("the tests fail without a mutant: %w\n%s", err, output)
 	}
 	quick := t.spent
@@ -224,14 +243,15 @@ var mutantID = func() int { n, _ := strconv.Atoi(os.Getenv("` + chooser + `")); 
 		{[]string{"-test.short", "-test.failfast"}, time.Second + 3*all},
 		{[]string{"-test.failfast"}, 10 * time.Minute},
 	}
-	fmt.Printf("quick tests %v, all short tests %v; slow: %s\n", quick.Round(time.Millisecond), all.Round(time.Millisecond), slow)
+	fmt.Printf("quick tests %v, all short tests %v; slow: %s\n",
+		quick.Round(time.Millisecond), all.Round(time.Millisecond), slow)
 	return nil
 }
 
 var passed = regexp.MustCompile(`(?m)^ *--- PASS: (\w+)\S* \(([0-9.]+)s\)$`)
 
-// slowTests matches those that are not worth their time while a mutant has not survived the others. One that runs in parallel has the
-// time of its parts only.
+// slowTests matches those that are not worth their time while a mutant has not survived the others.
+// One that runs in parallel has the time of its parts only.
 func slowTests(output []byte, least float64) string {
 	spent := map[string]float64{}
 	for _, m := range passed.FindAllSubmatch(output, -1) {
@@ -267,18 +287,20 @@ func (t *tester) compile(overlay map[string][]byte, binary string) error {
 	return nil
 }
 
-// run runs the tests, of which a mutant must not take all memory. The limit is of the processor's time, so that a busy machine makes
-// no difference; only who sleeps runs into the other.
+// run runs the tests, of which a mutant must not take all memory. The limit is of the processor's
+// time, so that a busy machine makes no difference; only who sleeps runs into the other.
 func (t *tester) run(binary string, id int, limit time.Duration, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute+10*limit)
 	defer cancel()
-	script := fmt.Sprintf(`ulimit -v 4000000; ulimit -t %d; exec "$@"`, int(math.Ceil(limit.Seconds())))
+	seconds := int(math.Ceil(limit.Seconds()))
+	script := fmt.Sprintf(`ulimit -v 4000000; ulimit -t %d; exec "$@"`, seconds)
 	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", script, "sh", binary}, args...)...)
 	cmd.Dir = t.dir
 	cmd.Env = append(os.Environ(), chooser+"="+strconv.Itoa(id))
 	cmd.WaitDelay = time.Second
 	output, err := cmd.CombinedOutput()
-	if state, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && err != nil && state.Signaled() && state.Signal() == syscall.SIGKILL {
+	state, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if ok && err != nil && state.Signaled() && state.Signal() == syscall.SIGKILL {
 		err = errTime
 	}
 	t.spent = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
@@ -313,11 +335,49 @@ func (t *tester) test(m *mutant, listed bool) {
 	}
 }
 
-// summarize counts by file, and fails where the list and the mutants disagree.
-func summarize(files []*file, mutants []*mutant, reasons map[string]string, whole bool) error {
+// compare returns how many functions of the files have more or fewer survivors than the list
+// explains, and marks those explained as equivalent.
+func compare(files []*file, mutants []*mutant, explained map[string]int, whole bool) (wrong int) {
+	survivors := map[string][]*mutant{}
+	for _, m := range mutants {
+		if m.status == survived {
+			survivors[m.function()] = append(survivors[m.function()], m)
+		}
+	}
+	ours := map[string]bool{}
+	for _, f := range files {
+		ours[f.name] = true
+	}
+	known := slices.Collect(maps.Keys(survivors))
+	for function := range explained {
+		name, _, _ := strings.Cut(function, " ")
+		if ours[name] && whole && survivors[function] == nil {
+			known = append(known, function)
+		}
+	}
+	slices.Sort(known)
+	for _, function := range known {
+		found, want := survivors[function], explained[function]
+		if len(found) == want || len(found) < want && !whole {
+			for _, m := range found {
+				m.status = equivalent
+			}
+			continue
+		}
+		wrong++
+		fmt.Printf("%s: %d survive, %d are explained\n", function, len(found), want)
+		if want > 0 { // the others were printed at once
+			for _, m := range found {
+				fmt.Println(m)
+			}
+		}
+	}
+	return wrong
+}
+
+// summarize prints what became of the mutants, by file.
+func summarize(mutants []*mutant) {
 	counts := map[string]map[string]int{}
-	known := map[string]bool{}
-	stale := 0
 	for _, m := range mutants {
 		for _, key := range []string{m.file, "total"} {
 			if counts[key] == nil {
@@ -326,34 +386,18 @@ func summarize(files []*file, mutants []*mutant, reasons map[string]string, whol
 			counts[key][m.status]++
 			counts[key]["all"]++
 		}
-		known[m.name] = true
-		if reasons[m.name] != "" && m.status != equivalent {
-			fmt.Printf("%s, but listed: %s\n", m.status, m.name)
-			stale++
-		}
 	}
-	ours := map[string]bool{}
-	for _, f := range files {
-		ours[filepath.Base(f.path)] = true
-	}
-	for _, name := range slices.Sorted(maps.Keys(reasons)) {
-		if base, _, _ := strings.Cut(name, " "); whole && ours[base] && !known[name] {
-			fmt.Printf("listed, but gone: %s\n", name)
-			stale++
-		}
-	}
-	rows := slices.DeleteFunc(slices.Sorted(maps.Keys(counts)), func(key string) bool { return key == "total" })
-	fmt.Printf("%-20s %8s %8s %9s %12s %10s %8s %7s\n", "file", "mutants", killed, timedOut, notCompiled, equivalent, survived, "score")
+	rows := slices.Sorted(maps.Keys(counts))
+	rows = slices.DeleteFunc(rows, func(key string) bool { return key == "total" })
+	fmt.Printf("%-32s %8s %8s %9s %12s %10s %8s %7s\n",
+		"file", "mutants", killed, timedOut, notCompiled, equivalent, survived, "score")
 	for _, key := range append(rows, "total") {
 		n := counts[key]
 		score := 100.0
 		if able := n["all"] - n[notCompiled] - n[equivalent]; able > 0 {
 			score = 100 * float64(n[killed]+n[timedOut]) / float64(able)
 		}
-		fmt.Printf("%-20s %8d %8d %9d %12d %10d %8d %6.1f%%\n", key, n["all"], n[killed], n[timedOut], n[notCompiled], n[equivalent], n[survived], score)
+		fmt.Printf("%-32s %8d %8d %9d %12d %10d %8d %6.1f%%\n", key, n["all"],
+			n[killed], n[timedOut], n[notCompiled], n[equivalent], n[survived], score)
 	}
-	if n := counts["total"][survived]; n > 0 || stale > 0 {
-		return fmt.Errorf("%d survivors without a reason, %d stale lines in the list", n, stale)
-	}
-	return nil
 }

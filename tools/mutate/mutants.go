@@ -16,16 +16,23 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// mutant is one small change of the code under test. Its name is what the list of equivalents knows it by: no line numbers, so that
-// it stays when code around it changes.
+// mutant is one small change of the code under test.
 type mutant struct {
 	id     int
-	name   string
+	name   string // without line numbers, so that an earlier -out file knows it
 	pos    token.Position
-	file   string // base name
+	file   string // from the module's directory
+	fn     string
 	text   string // what stands in the place of the original
 	lone   []byte // the whole file with only this change, for what cannot be switched at run time
 	status string
+}
+
+// function is what the list of equivalents counts the mutant under.
+func (m *mutant) function() string { return m.file + " " + m.fn }
+
+func (m *mutant) String() string {
+	return fmt.Sprintf("%s: %s (%s:%d:%d)", m.status, m.name, m.file, m.pos.Line, m.pos.Column)
 }
 
 // site is an expression or a statement that has mutants.
@@ -38,6 +45,7 @@ type site struct {
 // file is a source file in the making: every mutant is in it, and the variable mutantID chooses.
 type file struct {
 	path  string
+	name  string // from the module's directory
 	src   []byte
 	sites []*site
 	ends  []int // of functions with results, where a removed return may lead
@@ -54,7 +62,13 @@ type collector struct {
 }
 
 // collect finds the mutants of those files of a package that are asked for.
-func collect(pkg *packages.Package, only, skip *regexp.Regexp) ([]*file, []*mutant, error) {
+func collect(
+	dir string, pkg *packages.Package, only, skip *regexp.Regexp,
+) ([]*file, []*mutant, error) {
+	root, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, nil, err
+	}
 	c := &collector{pkg: pkg, skip: skip, seen: map[string]int{}}
 	var files []*file
 	for i, tree := range pkg.Syntax {
@@ -66,7 +80,11 @@ func collect(pkg *packages.Package, only, skip *regexp.Regexp) ([]*file, []*muta
 		if err != nil {
 			return nil, nil, err
 		}
-		c.file = &file{path: path, src: src}
+		name, err := filepath.Rel(root, path)
+		if err != nil {
+			return nil, nil, err
+		}
+		c.file = &file{path: path, name: filepath.ToSlash(name), src: src}
 		c.imports = map[string]string{}
 		for _, imported := range tree.Imports {
 			target, _ := strconv.Unquote(imported.Path.Value)
@@ -116,17 +134,19 @@ var space = regexp.MustCompile(`\s+`)
 
 // mutant notes one, whose name is what is replaced and how.
 func (c *collector) mutant(n ast.Node, how, text string) *mutant {
-	base := filepath.Base(c.file.path)
 	what := space.ReplaceAllString(c.text(n), " ")
 	if runes := []rune(what); len(runes) > 100 {
 		what = string(runes[:100]) + "…"
 	}
-	name := fmt.Sprintf("%s %s: %s => %s", base, c.fn, what, how)
+	name := fmt.Sprintf("%s %s: %s => %s", c.file.name, c.fn, what, how)
 	c.seen[name]++
 	if k := c.seen[name]; k > 1 {
 		name += " #" + strconv.Itoa(k)
 	}
-	m := &mutant{id: len(c.all) + 1, name: name, pos: c.pkg.Fset.Position(n.Pos()), file: base, text: text}
+	m := &mutant{
+		id: len(c.all) + 1, name: name, pos: c.pkg.Fset.Position(n.Pos()),
+		file: c.file.name, fn: c.fn, text: text,
+	}
 	c.all = append(c.all, m)
 	return m
 }
@@ -147,7 +167,8 @@ func (c *collector) constants(d *ast.GenDecl) {
 			}
 			for _, by := range []string{"+ 1", "- 1"} {
 				m := c.mutant(value, strings.ReplaceAll(by, " ", ""), "")
-				m.lone = slices.Concat(c.file.src[:c.offset(value.Pos())], []byte("("+c.text(value)+") "+by), c.file.src[c.offset(value.End()):])
+				m.lone = slices.Concat(c.file.src[:c.offset(value.Pos())],
+					[]byte("("+c.text(value)+") "+by), c.file.src[c.offset(value.End()):])
 			}
 		}
 	}
@@ -278,7 +299,8 @@ func inLoop(body ast.Node, loops map[*ast.BranchStmt]bool) {
 }
 
 var assignments = map[token.Token]string{
-	token.ADD_ASSIGN: "-=", token.SUB_ASSIGN: "+=", token.MUL_ASSIGN: "+=", token.OR_ASSIGN: "&=", token.AND_ASSIGN: "|=",
+	token.ADD_ASSIGN: "-=", token.SUB_ASSIGN: "+=", token.MUL_ASSIGN: "+=",
+	token.OR_ASSIGN: "&=", token.AND_ASSIGN: "|=",
 	token.XOR_ASSIGN: "|=", token.SHL_ASSIGN: ">>=", token.SHR_ASSIGN: "<<=",
 }
 
@@ -327,13 +349,17 @@ func isString(t types.Type) bool {
 }
 
 var (
-	boundaries = map[token.Token]string{token.LSS: "<=", token.LEQ: "<", token.GTR: ">=", token.GEQ: ">"}
-	negations  = map[token.Token]string{
-		token.LSS: ">=", token.LEQ: ">", token.GTR: "<=", token.GEQ: "<", token.EQL: "!=", token.NEQ: "==",
+	boundaries = map[token.Token]string{
+		token.LSS: "<=", token.LEQ: "<", token.GTR: ">=", token.GEQ: ">",
+	}
+	negations = map[token.Token]string{
+		token.LSS: ">=", token.LEQ: ">", token.GTR: "<=", token.GEQ: "<",
+		token.EQL: "!=", token.NEQ: "==",
 	}
 	operators = map[token.Token]string{
 		token.ADD: "-", token.SUB: "+", token.MUL: "+", token.QUO: "*", token.REM: "*",
-		token.AND: "|", token.OR: "&", token.XOR: "|", token.AND_NOT: "&", token.SHL: ">>", token.SHR: "<<",
+		token.AND: "|", token.OR: "&", token.XOR: "|", token.AND_NOT: "&",
+		token.SHL: ">>", token.SHR: "<<",
 		token.LAND: "||", token.LOR: "&&",
 	}
 )
@@ -405,7 +431,8 @@ func (c *collector) expression(n ast.Expr, condition string, result bool) bool {
 	return true
 }
 
-// constant changes an integer by one and a bool to the other. A declared constant is changed where it is declared.
+// constant changes an integer by one and a bool to the other. A declared constant is changed where
+// it is declared.
 func (c *collector) constant(n ast.Expr, tv types.TypeAndValue, typ string) {
 	basic, ok := tv.Type.Underlying().(*types.Basic)
 	if !ok || typ == "" || basic.Kind() == types.UntypedNil {
@@ -437,11 +464,14 @@ func (c *collector) constant(n ast.Expr, tv types.TypeAndValue, typ string) {
 func fits(v constant.Value, b *types.Basic) bool {
 	if b.Info()&types.IsUnsigned != 0 {
 		n, ok := constant.Uint64Val(v)
-		most := map[types.BasicKind]uint64{types.Uint8: math.MaxUint8, types.Uint16: math.MaxUint16, types.Uint32: math.MaxUint32}[b.Kind()]
+		most := map[types.BasicKind]uint64{
+			types.Uint8: math.MaxUint8, types.Uint16: math.MaxUint16, types.Uint32: math.MaxUint32,
+		}[b.Kind()]
 		return ok && constant.Sign(v) >= 0 && (most == 0 || n <= most)
 	}
 	n, ok := constant.Int64Val(v)
-	return ok && (b.Kind() != types.Int32 && b.Kind() != types.UntypedRune || math.MinInt32 <= n && n <= math.MaxInt32)
+	narrow := b.Kind() == types.Int32 || b.Kind() == types.UntypedRune
+	return ok && (!narrow || math.MinInt32 <= n && n <= math.MaxInt32)
 }
 
 // render writes a file with all its mutants, to be chosen by mutantID.
