@@ -142,7 +142,8 @@ func requireWhole(t *testing.T, r report) {
 func TestWhatCannotBeRepaired(t *testing.T) {
 	logs, out, repaired := t.TempDir(), t.TempDir(), t.TempDir()
 	for name, text := range map[string]string{
-		"utf16.jsonl": "\xff\xfe{\x00}\x00", "text.jsonl": "x\n", "empty.jsonl": "", "good.jsonl": "{}\n",
+		"utf16.jsonl": "\xff\xfe{\x00}\x00", "text.jsonl": "x\n",
+		"empty.jsonl": "", "good.jsonl": "{}\n",
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(logs, name), []byte(text), 0o600))
 	}
