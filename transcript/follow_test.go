@@ -179,6 +179,9 @@ func TestFollowReplaced(t *testing.T) {
 
 // A link is followed to the file that it names.
 func TestFollowLink(t *testing.T) {
+	if os.Getenv("ENVELOPE_WINE") != "" {
+		t.Skip("a link of Wine is none to who opens it")
+	}
 	dir := t.TempDir()
 	path, link := filepath.Join(dir, "log"), filepath.Join(t.TempDir(), "link")
 	write(t, path, "")
@@ -260,8 +263,9 @@ func TestFollowWhileLocked(t *testing.T) {
 	holder, err := os.OpenFile(path, os.O_RDWR, 0)
 	require.NoError(t, err)
 	defer holder.Close()
-	got, err := transcript.Lock(holder, path)
+	lock, got, err := transcript.Lock(holder, path)
 	require.True(t, got && err == nil, err)
+	defer func() { assert.NoError(t, lock.Unlock()) }()
 	f := follow(t, path, transcript.Options{LockTimeout: 200 * time.Millisecond})
 	f.silent()
 	f.expect("1@0 {}")

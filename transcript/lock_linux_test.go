@@ -21,6 +21,6 @@ func TestLockThatFails(t *testing.T) {
 	require.NoError(t, err)
 	f := os.NewFile(uintptr(fd), path)
 	defer f.Close()
-	_, err = transcript.Lock(f, path)
+	_, _, err = transcript.Lock(f, path)
 	assert.ErrorIs(t, err, syscall.EBADF)
 }

@@ -19,7 +19,7 @@ func TestLockedByAnother(t *testing.T) {
 	holder, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	require.NoError(t, err)
 	defer holder.Close()
-	got, err := transcript.Lock(holder, path)
+	lock, got, err := transcript.Lock(holder, path)
 	require.True(t, got && err == nil, err)
 
 	const timeout = 300 * time.Millisecond
@@ -54,7 +54,7 @@ func TestLockedByAnother(t *testing.T) {
 	require.NoError(t, err)
 	go func() { errs <- log.Append(demo[1]) }()
 	time.Sleep(20 * time.Millisecond)
-	require.NoError(t, holder.Close())
+	require.NoError(t, lock.Unlock())
 	require.NoError(t, <-errs)
 	require.NoError(t, log.Close())
 }
