@@ -1,16 +1,12 @@
 package main
 
 import (
+	_ "embed" // the texts to measure with
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/untrusted-context/envelope"
 )
-
-// root is the project's own folder, whose documents and sources are the texts to measure with.
-const root = "../.."
 
 // corpus is a list of items of one kind of text.
 type corpus struct {
@@ -18,22 +14,19 @@ type corpus struct {
 	items []envelope.Item
 }
 
-// corpora are the project's documents (English), generated Chinese, its sources, and its demo.
+//go:embed testdata/english.txt
+var english string
+
+//go:embed testdata/code.txt
+var code string
+
+//go:embed testdata/demo.jsonl
+var demo string
+
+// corpora are English and code, which are documents and sources of this project as they once were,
+// generated Chinese, and the project's demo.
 func corpora() ([]corpus, error) {
-	english, err := files("README.md", "SECURITY.md", "docs/hosts.md", "docs/command.md")
-	if err != nil {
-		return nil, err
-	}
-	code, err := files("budget.go", "citation.go", "envelope.go", "markdown.go", "open.go")
-	if err != nil {
-		return nil, err
-	}
-	demo, err := os.Open(filepath.Join(root, "testdata", "demo.jsonl"))
-	if err != nil {
-		return nil, err
-	}
-	defer demo.Close()
-	demoItems, err := readItems(demo)
+	demoItems, err := readItems(strings.NewReader(demo))
 	if err != nil {
 		return nil, err
 	}
@@ -43,18 +36,6 @@ func corpora() ([]corpus, error) {
 		{"code", cut("code", code)},
 		{"demo", demoItems},
 	}, nil
-}
-
-func files(names ...string) (string, error) {
-	var b strings.Builder
-	for _, name := range names {
-		data, err := os.ReadFile(filepath.Join(root, name))
-		if err != nil {
-			return "", err
-		}
-		b.Write(data)
-	}
-	return b.String(), nil
 }
 
 // cut makes items of 200 to 2,000 bytes, up to forty of them.
