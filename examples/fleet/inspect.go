@@ -31,7 +31,7 @@ type report struct {
 	Recovered int64            `json:"recovered"` // whole records in faulty lines
 	Faults    map[string]int64 `json:"faults"`    // lines, by what is wrong with them
 	Repaired  string           `json:"repaired"`  // the file of a repair; "" for none
-	Error     string           `json:"error"`     // why it cannot be read or repaired; "" for nothing
+	Error     string           `json:"error"`     // why it is unread or unrepaired; "" for nothing
 }
 
 // inspectFn reads a log, and repairs it when it is damaged.

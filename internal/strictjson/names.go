@@ -40,7 +40,7 @@ func (n *nameSet) add(start, end int) bool {
 	case len(few) < fewNames:
 		n.s.names = append(n.s.names, name)
 		return true
-	case len(n.s.Data) >= math.MaxUint32: // a place has no room in a slot
+	case uint64(len(n.s.Data)) >= math.MaxUint32: // a place has no room in a slot
 		return n.addHuge(name)
 	}
 	if n.count >= len(n.table)/8*7 {
