@@ -198,28 +198,21 @@ func (t *Escaper) dirtyMask(block string) (mask uint64) {
 	return mask
 }
 
-// copyClean copies to dst a prefix of s, which is no longer, that is written as it is, as far as
-// that can be seen a block at a time.
-func (t *Escaper) copyClean(dst []byte, s string) int {
-	switch {
-	case vectors && t.vector:
-		return copyVector(dst, s)
-	case t.escapesASCII:
-		return 0
-	}
-	n := cleanBlocks(s)
-	copy(dst, s[:n])
-	return n
-}
-
 // copyMasked is copyBlocks for text that is ASCII for the most part.
 func (t *Escaper) copyMasked(buf []byte, o int, s string, i int) (int, int) {
-	for len(s)-i >= blockReach && len(buf)-o >= blockReach {
+	for runs := t.vector; len(s)-i >= blockReach && len(buf)-o >= blockReach; {
+		if vectors && runs {
+			o, i = t.copyVectors(buf, o, s, i)
+			if len(s)-i < blockReach || len(buf)-o < blockReach {
+				break
+			}
+		}
 		n, dirty := t.look(s[i : i+blockReach])
 		if dirty == 0 {
-			copy(buf[o:o+blockBytes], s[i:i+blockBytes])
-			i, o = i+n, o+n
-			n = t.copyClean(buf[o:], s[i:i+min(len(s)-i, len(buf)-o)])
+			if !t.escapesASCII && !t.vector {
+				n += cleanBlocks(s[i+n : i+min(len(s)-i, len(buf)-o)])
+			}
+			copy(buf[o:], s[i:i+max(n, blockBytes)])
 			i, o = i+n, o+n
 			continue
 		}
@@ -233,9 +226,11 @@ func (t *Escaper) copyMasked(buf []byte, o int, s string, i int) (int, int) {
 		if vectors && t.vector && escapes > spreadLeast && len(buf)-o >= spreadBytes {
 			if m := spread((*[spreadBytes]byte)(buf[o:]), s[i:], n, dirty); m > 0 {
 				i, o = i+n, o+m
+				runs = false // what is dense stays dense for a while
 				continue
 			}
 		}
+		runs = t.vector
 		start, end := i, i+n
 		for dirty != 0 {
 			next := start + bits.TrailingZeros64(dirty)
