@@ -145,8 +145,8 @@ func (t *Escaper) AppendString(dst []byte, s string, limit int) (out []byte, n i
 // block at a time for as long as both have room for that and then a word at a time, and returns
 // where it stopped. It stops before invalid UTF-8, too.
 //
-// A mask tells the bytes of a block that cannot be copied as they are. Each takes up to five bytes
-// more than a copy, and there is room for those before anything of the block is written.
+// A mask tells the bytes of a block that cannot be copied as they are: of a block that begins with
+// a"b\n, with a line feed, it is 1010 in binary, the lowest bit for the first byte.
 func (t *Escaper) copyBlocks(buf []byte, o int, s string, i int) (int, int) {
 	for len(s)-i >= blockReach && len(buf)-o >= blockReach {
 		before := i
@@ -156,7 +156,7 @@ func (t *Escaper) copyBlocks(buf []byte, o int, s string, i int) (int, int) {
 			o, i = t.copyMasked(buf, o, s, i)
 		}
 		if i == before {
-			return o, i
+			break // near the end of the room, or before invalid UTF-8
 		}
 	}
 	return t.copyWords(buf, o, s, i, len(s))
@@ -198,7 +198,10 @@ func (t *Escaper) dirtyMask(block string) (mask uint64) {
 	return mask
 }
 
-// copyMasked is copyBlocks for text that is ASCII for the most part.
+// copyMasked is copyBlocks for text that is ASCII for the most part or, where there are vectors, for
+// any. Where few bytes of a block are dirty it copies the runs between them; where many are, it goes
+// word by word without asking which they are. Each takes up to five bytes more than a copy, and
+// there is room for those before anything of the block is written.
 func (t *Escaper) copyMasked(buf []byte, o int, s string, i int) (int, int) {
 	for runs := t.vector; len(s)-i >= blockReach && len(buf)-o >= blockReach; {
 		if vectors && runs {

@@ -24,7 +24,6 @@ var (
 )
 
 type (
-	bytes16 = archsimd.Uint8x16
 	bytes32 = archsimd.Uint8x32
 	bytes64 = archsimd.Uint8x64
 )
@@ -254,7 +253,8 @@ func validBytes(s string, wrong uint64) int {
 func (t *Escaper) copyVectors(buf []byte, o int, s string, i int) (int, int) {
 	for len(s)-i >= vectorReach && len(buf)-o >= blockReach {
 		if s[i] < utf8.RuneSelf {
-			if o, i = copySparse(&t.ascii, buf, o, s, i); i == len(s) || s[i] < utf8.RuneSelf {
+			o, i = copySparse(&t.ascii, buf, o, s, i)
+			if i == len(s) || s[i] < utf8.RuneSelf {
 				break
 			}
 			continue
