@@ -1,7 +1,9 @@
 package quote
 
 import (
+	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
@@ -41,5 +43,38 @@ func TestBlank(t *testing.T) {
 		{"   a", 2, true}, {"   a", 3, false}, {"\xff", 9, false},
 	} {
 		require.Equal(t, test.want, Blank(test.s, test.window), "%q", test.s)
+	}
+}
+
+func TestCharacters(t *testing.T) {
+	boundaries := "\n\v\f\r\x1c\x1d\x1e\u0085\u2028\u2029" // of Python's str.splitlines
+	for r := range rune(0x3100) {
+		white := unicode.Is(unicode.White_Space, r) || 0x1c <= r && r <= 0x1f
+		if Control(r) != unicode.Is(unicode.Cc, r) || WhiteSpace(r) != white ||
+			LineBoundary(r) != strings.ContainsRune(boundaries, r) ||
+			IsInvisible(r) != (unicode.Is(unicode.Cf, r) || overlap(ignorable, r, r)) {
+			t.Fatalf("%U", r)
+		}
+	}
+}
+
+// Each class has what it says, at its ends and beside them.
+func TestClassesOfCharacters(t *testing.T) {
+	for _, test := range []struct {
+		class Classes
+		in    string
+		out   string
+	}{
+		{0, "\u0085\u2028\u2029", "\u0080\u0084\u0086\u009f\u2027\u202a\u200b中"},
+		{Controls, "\u0080\u0085\u009f\u2028", "\u00a0\u200b中"},
+		{Invisible, "\u00ad\u200b\u2029\ufe0f", "\u0080\u00a0é中"},
+		{NonASCII, "\u0080é中🎉\u2028", ""},
+	} {
+		for _, r := range test.in {
+			require.True(t, test.class.escapesAny(r, r), "%d %U", test.class, r)
+		}
+		for _, r := range test.out {
+			require.False(t, test.class.escapesAny(r, r), "%d %U", test.class, r)
+		}
 	}
 }

@@ -145,8 +145,8 @@ func (t *Escaper) AppendString(dst []byte, s string, limit int) (out []byte, n i
 // block at a time for as long as both have room for that and then a word at a time, and returns
 // where it stopped. It stops before invalid UTF-8, too.
 //
-// A mask tells the bytes of a block that cannot be copied as they are. Each takes up to five bytes
-// more than a copy, and there is room for those before anything of the block is written.
+// A mask tells the bytes of a block that cannot be copied as they are: of a block that begins with
+// a"b\n, with a line feed, it is 1010 in binary, the lowest bit for the first byte.
 func (t *Escaper) copyBlocks(buf []byte, o int, s string, i int) (int, int) {
 	for len(s)-i >= blockReach && len(buf)-o >= blockReach {
 		before := i
@@ -156,7 +156,7 @@ func (t *Escaper) copyBlocks(buf []byte, o int, s string, i int) (int, int) {
 			o, i = t.copyMasked(buf, o, s, i)
 		}
 		if i == before {
-			return o, i
+			break // near the end of the room, or before invalid UTF-8
 		}
 	}
 	return t.copyWords(buf, o, s, i, len(s))
@@ -198,28 +198,24 @@ func (t *Escaper) dirtyMask(block string) (mask uint64) {
 	return mask
 }
 
-// copyClean copies to dst a prefix of s, which is no longer, that is written as it is, as far as
-// that can be seen a block at a time.
-func (t *Escaper) copyClean(dst []byte, s string) int {
-	switch {
-	case vectors && t.vector:
-		return copyVector(dst, s)
-	case t.escapesASCII:
-		return 0
-	}
-	n := cleanBlocks(s)
-	copy(dst, s[:n])
-	return n
-}
-
-// copyMasked is copyBlocks for text that is ASCII for the most part.
+// copyMasked is copyBlocks for text that is ASCII for the most part or, where there are vectors, for
+// any. Where few bytes of a block are dirty it copies the runs between them; where many are, it goes
+// word by word without asking which they are. Each takes up to five bytes more than a copy, and
+// there is room for those before anything of the block is written.
 func (t *Escaper) copyMasked(buf []byte, o int, s string, i int) (int, int) {
-	for len(s)-i >= blockReach && len(buf)-o >= blockReach {
+	for runs := t.vector; len(s)-i >= blockReach && len(buf)-o >= blockReach; {
+		if vectors && runs {
+			o, i = t.copyVectors(buf, o, s, i)
+			if len(s)-i < blockReach || len(buf)-o < blockReach {
+				break
+			}
+		}
 		n, dirty := t.look(s[i : i+blockReach])
 		if dirty == 0 {
-			copy(buf[o:o+blockBytes], s[i:i+blockBytes])
-			i, o = i+n, o+n
-			n = t.copyClean(buf[o:], s[i:i+min(len(s)-i, len(buf)-o)])
+			if !t.escapesASCII && !t.vector {
+				n += cleanBlocks(s[i+n : i+min(len(s)-i, len(buf)-o)])
+			}
+			copy(buf[o:], s[i:i+max(n, blockBytes)])
 			i, o = i+n, o+n
 			continue
 		}
@@ -233,9 +229,11 @@ func (t *Escaper) copyMasked(buf []byte, o int, s string, i int) (int, int) {
 		if vectors && t.vector && escapes > spreadLeast && len(buf)-o >= spreadBytes {
 			if m := spread((*[spreadBytes]byte)(buf[o:]), s[i:], n, dirty); m > 0 {
 				i, o = i+n, o+m
+				runs = false // what is dense stays dense for a while
 				continue
 			}
 		}
+		runs = t.vector
 		start, end := i, i+n
 		for dirty != 0 {
 			next := start + bits.TrailingZeros64(dirty)

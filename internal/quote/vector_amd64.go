@@ -3,6 +3,7 @@
 package quote
 
 import (
+	"encoding/binary"
 	"math/bits"
 	"simd/archsimd"
 	"unicode/utf8"
@@ -23,7 +24,6 @@ var (
 )
 
 type (
-	bytes16 = archsimd.Uint8x16
 	bytes32 = archsimd.Uint8x32
 	bytes64 = archsimd.Uint8x64
 )
@@ -248,57 +248,69 @@ func validBytes(s string, wrong uint64) int {
 	return n
 }
 
-// copyVector copies to dst a prefix of s, which begins with a character and is no longer, that is
-// valid UTF-8 and of which nothing is escaped without classes. It returns how much that is, and may
-// write behind it.
-func copyVector(dst []byte, s string) int {
-	n := 0
-	for len(s)-n >= vectorReach {
-		if s[n] < utf8.RuneSelf {
-			n += copyASCII(dst[n:], s[n:])
-		} else if s[n] > 0xe2 {
-			triples := triplesVector(s[n:])
-			copy(dst[n:], s[n:n+triples])
-			n += triples
+// copyVectors is copyBlocks for ASCII with little to escape, and for blocks of other characters with
+// nothing to escape. It stops before anything else.
+func (t *Escaper) copyVectors(buf []byte, o int, s string, i int) (int, int) {
+	for len(s)-i >= vectorReach && len(buf)-o >= blockReach {
+		if s[i] < utf8.RuneSelf {
+			o, i = copySparse(&t.ascii, buf, o, s, i)
+			if i == len(s) || s[i] < utf8.RuneSelf {
+				break
+			}
+			continue
 		}
-		if len(s)-n < vectorReach {
+		if s[i] > 0xe2 {
+			n := triplesVector(s[i : i+min(len(s)-i, len(buf)-o)])
+			copy(buf[o:], s[i:i+n])
+			if i, o = i+n, o+n; len(s)-i < vectorReach || len(buf)-o < blockReach {
+				break
+			}
+		}
+		escaped, _, boundary, wrong := view(s[i:])
+		n := validBytes(s[i:], wrong)
+		if escaped|boundary != 0 || n < blockBytes-3 {
 			break
 		}
-		escaped, _, boundary, wrong := view(s[n:])
-		if escaped|boundary != 0 {
-			break
-		}
-		valid := validBytes(s[n:], wrong)
-		copy(dst[n:n+blockBytes], s[n:n+blockBytes])
-		n += valid
-		if valid < blockBytes-3 {
-			break
-		}
+		copy(buf[o:o+blockBytes], s[i:i+blockBytes])
+		i, o = i+n, o+n
 	}
-	return n
+	return o, i
 }
 
-// copyASCII copies to dst, two at a time, the blocks that s begins with and that are ASCII without
-// anything to escape.
+// copySparse writes s from byte i into buf from byte o, with its escapes as ascii has them, for as
+// long as that is ASCII and a block has few of them, and both have room for a block and a form. It
+// returns where it stopped.
 //
 //go:noinline
-func copyASCII(dst []byte, s string) int {
+func copySparse(ascii *[utf8.RuneSelf]packed, buf []byte, o int, s string, i int) (int, int) {
 	bound := all21.b32().AsInt8x32()
-	n := 0
-	for ; len(s)-n >= 2*blockBytes; n += 2 * blockBytes {
-		x0, x1, x2, x3 := load32(s, n), load32(s, n+32), load32(s, n+64), load32(s, n+96)
-		to := dst[n : n+2*blockBytes]
+	for len(s)-i >= blockBytes && len(buf)-o >= blockReach {
+		x0, x1 := load32(s, i), load32(s, i+32)
+		to := buf[o : o+blockReach]
 		x0.Store((*[32]byte)(to))
 		x1.Store((*[32]byte)(to[32:]))
-		x2.Store((*[32]byte)(to[64:]))
-		x3.Store((*[32]byte)(to[96:]))
-		least := dirtiness(x0).Min(dirtiness(x1)).Min(dirtiness(x2).Min(dirtiness(x3)))
-		if bound.Greater(least).ToBits() != 0 {
+		dirty := uint64(bound.Greater(dirtiness(x0)).ToBits()) |
+			uint64(bound.Greater(dirtiness(x1)).ToBits())<<32
+		if dirty == 0 {
+			i, o = i+blockBytes, o+blockBytes
+			continue
+		}
+		// The fifth is cleared away if there is one.
+		fifth := dirty & (dirty - 1)
+		fifth &= fifth - 1
+		fifth &= fifth - 1
+		fifth &= fifth - 1
+		next := bits.TrailingZeros64(dirty)
+		i, o = i+next, o+next
+		if fifth != 0 || s[i] >= utf8.RuneSelf {
 			break
 		}
+		form := ascii[s[i]]
+		binary.LittleEndian.PutUint64(to[next:next+wordBytes], uint64(form))
+		i, o = i+1, o+form.len()
 	}
 	archsimd.ClearAVXUpperBits()
-	return n
+	return o, i
 }
 
 // dirtiness is, as signed bytes, below 21 where x is not ASCII or a control, a quote or a

@@ -6,10 +6,11 @@ package quote
 const vectors = false
 
 func lookVector(string) (n int, dirty uint64) { return 0, 0 }
-func copyVector([]byte, string) int           { return 0 }
 func indexVector([]byte, byte) int            { return 0 }
 func validVector(string) int                  { return 0 }
 func printableVector(string) int              { return 0 }
 func triplesVector(string) int                { return 0 }
 
 func spread(*[spreadBytes]byte, string, int, uint64) int { return 0 }
+
+func (*Escaper) copyVectors([]byte, int, string, int) (int, int) { return 0, 0 }
