@@ -187,7 +187,7 @@ func (v *viewing) carries(content, citation string) (has []string, hostile bool)
 			n    int
 			name string
 		}{
-			{ends, "rare line ends"}, {controls, "control codes"},
+			{ends, "line ends that only some programs know"}, {controls, "control codes"},
 			{bidi, "characters that change the direction of writing"},
 			{invisible, "invisible characters"}, {bad, "bytes that are not UTF-8"},
 		} {

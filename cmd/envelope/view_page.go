@@ -60,13 +60,12 @@ type page struct {
 
 // story is what one reader makes of one item in the usual rendering.
 type story struct {
-	Item             int
-	Reader, Rule     string
-	Inside, Outside  []piece
-	More             int     // bytes of Outside that are not shown
-	Here             []piece // the same place in the text
-	FooledTrusted    string
-	OtherwiseTrusted bool
+	Item            int
+	Reader, Rule    string
+	Search          bool // it looks for the marker, and has no lines
+	Inside, Outside []piece
+	More            int     // bytes of Outside that are not shown
+	Here            []piece // the same place in the text
 }
 
 // section is a part of the shown text.
@@ -199,7 +198,7 @@ func (v *viewing) story(p *page, u *usual) *story {
 	var row *readerRow
 	for i := range p.Readers {
 		r := &p.Readers[i]
-		if r.Usual.leak.End > 0 && (row == nil || row.Usual.Lines == "no lines") {
+		if r.Usual.leak.End > 0 && (row == nil || row.Usual.Lines == noLines) {
 			row = r
 		}
 	}
@@ -219,9 +218,10 @@ func (v *viewing) story(p *page, u *usual) *story {
 		}
 		sp := &spelling{escapes: v.spelling.escapes}
 		s := &story{Item: q.index, Reader: row.Name, Rule: row.Rule}
+		s.Search = row.Usual.Lines == noLines
 		s.Inside = sp.pieces(u.text[before:marker])
-		outside, more := clip(u.text[leak.Start:leak.End], shownTrusted)
-		s.Outside, s.More = sp.pieces(outside), more
+		outside, more := clip(u.text[leak.Start:min(leak.End, item.End)], shownTrusted)
+		s.Outside, s.More = sp.pieces(outside), more+max(0, leak.End-item.End)
 		written := v.text()[q.content.Start:q.content.End]
 		at := max(0, strings.Index(written, v.spelling.broken[1])-shownBefore)
 		for at > 0 && written[at]>>6 == 2 {
@@ -305,7 +305,7 @@ func (v *viewing) budgetView() *budgetView {
 	}
 	scale := rowWidth / float64(max(2*longest, 1))
 	view.Rows = append(view.Rows, budgetRow{
-		Name: "Frame: notice, markers and brackets", Amount: number(v.anatomy.frame),
+		Name: "Frame", Amount: number(v.anatomy.frame),
 		Bars: appendBar(nil, "frame", 0, v.anatomy.frame, scale),
 	})
 	for i := range v.items {

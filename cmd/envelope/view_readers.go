@@ -13,6 +13,9 @@ const (
 	shownParts   = 12
 )
 
+// noLines is how many lines a reader finds that has none.
+const noLines = "no lines"
+
 // readerRow is one way of reading, and what it finds in the text and in the usual rendering.
 type readerRow struct {
 	Name, Rule  string
@@ -101,7 +104,7 @@ func newReadingView(
 	}
 	switch {
 	case way.JSON:
-		v.Lines, v.Begins, v.Ends = "no lines", "not asked", "not asked"
+		v.Lines, v.Begins, v.Ends = noLines, "not asked", "not asked"
 		if v.Holds = r.Values == 1; v.Holds {
 			v.Verdict = "holds: one value"
 		} else {
@@ -109,7 +112,7 @@ func newReadingView(
 		}
 		return v
 	case way.Search:
-		v.Lines = "no lines"
+		v.Lines = noLines
 	}
 	v.Holds = r.Begins == want && r.Ends == want && forged == 0 && trusted == 0
 	switch {
