@@ -92,7 +92,8 @@ func (v *viewing) itemView(i int) itemView {
 	if r.Err != nil {
 		view.Error = strings.TrimPrefix(r.Err.Error(), "envelope: ")
 		var e *envelope.Error
-		if errors.As(r.Err, &e) && e.Field == "content" && e.Offset >= 0 && e.Offset < len(content) {
+		inside := errors.As(r.Err, &e) && e.Field == "content"
+		if inside && 0 <= e.Offset && e.Offset < len(content) {
 			view.Fault = aroundFault(content, e.Offset, plainly)
 		}
 	}
@@ -132,7 +133,8 @@ func (v *viewing) why(i int) string {
 		return "delivered whole"
 	case envelope.Truncated:
 		if v.roomy != nil && v.roomy.Items[i] == r {
-			return fmt.Sprintf("cut: longer than one item may be, %s", unlimited(b.MaxItemBytes, "byte"))
+			most := unlimited(b.MaxItemBytes, "byte")
+			return fmt.Sprintf("cut: longer than one item may be, %s", most)
 		}
 		return fmt.Sprintf("cut: the text, at most %s, had no room for more",
 			unlimited(b.MaxBytes, "byte"))
@@ -160,7 +162,9 @@ func (v *viewing) why(i int) string {
 // carries says what an item has that somebody could take for something else.
 func (v *viewing) carries(content, citation string) (has []string, hostile bool) {
 	w := v.wrapperInForce()
-	for _, part := range []struct{ text, where string }{{content, ""}, {citation, " in its citation"}} {
+	for _, part := range []struct{ text, where string }{
+		{content, ""}, {citation, " in its citation"},
+	} {
 		for _, m := range []struct{ text, name string }{{w.Begin, "BEGIN"}, {w.End, "END"}} {
 			if n := strings.Count(part.text, m.text); n > 0 {
 				has = append(has, fmt.Sprintf("%s marker ×%s%s", m.name, number(n), part.where))

@@ -65,7 +65,8 @@ func (o *options) dissectAll(items []envelope.Item, p envelope.Prepared) (*anato
 		}
 		sum += q.labels + q.delivered + q.escapes
 		if q.delivered != r.DeliveredBytes {
-			return nil, fmt.Errorf("item %d has another size in the text than in the report", q.index)
+			const other = "item %d has another size in the text than in the report"
+			return nil, fmt.Errorf(other, q.index)
 		}
 	}
 	if sum != p.Report.Bytes {

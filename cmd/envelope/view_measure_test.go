@@ -17,7 +17,8 @@ import (
 
 // viewOptions are the flags of rendering that change what a text is made of.
 var viewOptions = []string{
-	"", "-escape controls,invisible", "-escape nonascii", "-escape controls,invisible,markup,nonascii",
+	"", "-escape controls,invisible", "-escape nonascii",
+	"-escape controls,invisible,markup,nonascii",
 	"-scope s", "-format markdown", "-format markdown -invisible -show confidence,recall_rank",
 	"-format markdown -sections tool:2,memory,page", "-format markdown -sections memory -scope s",
 }
@@ -141,7 +142,8 @@ func TestCutOfMarkdown(t *testing.T) {
 			if strings.TrimSpace(whole.Content) == "" {
 				continue
 			}
-			again, err := o.render([]envelope.Item{whole}, envelope.Budget{MaxBytes: -1, MaxItemBytes: -1})
+			unbounded := envelope.Budget{MaxBytes: -1, MaxItemBytes: -1}
+			again, err := o.render([]envelope.Item{whole}, unbounded)
 			require.NoError(t, err)
 			if again.Content == "" {
 				continue // blank

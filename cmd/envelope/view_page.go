@@ -28,7 +28,8 @@ var (
 func policy() string {
 	sum := sha256.Sum256([]byte(pageStyle))
 	hash := base64.StdEncoding.EncodeToString(sum[:])
-	return "default-src 'none'; style-src 'sha256-" + hash + "'; base-uri 'none'; form-action 'none'"
+	return "default-src 'none'; style-src 'sha256-" + hash + "'; " +
+		"base-uri 'none'; form-action 'none'"
 }
 
 // page is what the template shows. Its strings may hold anything: it is the template that writes
@@ -48,7 +49,7 @@ type page struct {
 	Fault   *excerpt // what stands there
 
 	Total, Whole, Cut, Left int // items
-	Ways, Hold, Fail        int // readers: all, those that are right, those that the usual way fools
+	Ways, Hold, Fail        int // readers: all, right ones, those that the usual way fools
 
 	Story   *story
 	Budget  *budgetView
@@ -334,6 +335,8 @@ func appendBar(bars []bar, class string, x, n int, scale float64) []bar {
 	if n == 0 {
 		return bars
 	}
-	units := func(n int) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)*scale), ".0") }
+	units := func(n int) string {
+		return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)*scale), ".0")
+	}
 	return append(bars, bar{class, units(x), units(n)})
 }

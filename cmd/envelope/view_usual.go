@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 
 	"github.com/untrusted-context/envelope"
@@ -54,7 +55,7 @@ func (o *options) usual(a *anatomy, items []envelope.Item) *usual {
 		content := usualString(nil, q.decoded)
 		b.Write(content[1 : len(content)-1])
 		u.items = append(u.items, readers.Span{Start: start, End: b.Len()})
-		b.WriteString(`", "truncated": ` + map[bool]string{true: "true", false: "false"}[q.truncated])
+		b.WriteString(`", "truncated": ` + strconv.FormatBool(q.truncated))
 		if kind := kindOf(item); kind != "memory" {
 			b.WriteString(`, "kind": `)
 			b.Write(usualString(nil, kind))

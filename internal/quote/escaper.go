@@ -198,10 +198,10 @@ func (t *Escaper) dirtyMask(block string) (mask uint64) {
 	return mask
 }
 
-// copyMasked is copyBlocks for text that is ASCII for the most part or, where there are vectors, for
-// any. Where few bytes of a block are dirty it copies the runs between them; where many are, it goes
-// word by word without asking which they are. Each takes up to five bytes more than a copy, and
-// there is room for those before anything of the block is written.
+// copyMasked is copyBlocks for text that is ASCII for the most part or, where there are vectors,
+// for any. Where few bytes of a block are dirty it copies the runs between them; where many are,
+// it goes word by word without asking which they are. Each takes up to five bytes more than a
+// copy, and there is room for those before anything of the block is written.
 func (t *Escaper) copyMasked(buf []byte, o int, s string, i int) (int, int) {
 	for runs := t.vector; len(s)-i >= blockReach && len(buf)-o >= blockReach; {
 		if vectors && runs {

@@ -248,8 +248,8 @@ func validBytes(s string, wrong uint64) int {
 	return n
 }
 
-// copyVectors is copyBlocks for ASCII with little to escape, and for blocks of other characters with
-// nothing to escape. It stops before anything else.
+// copyVectors is copyBlocks for ASCII with little to escape, and for blocks of other characters
+// with nothing to escape. It stops before anything else.
 func (t *Escaper) copyVectors(buf []byte, o int, s string, i int) (int, int) {
 	for len(s)-i >= vectorReach && len(buf)-o >= blockReach {
 		if s[i] < utf8.RuneSelf {

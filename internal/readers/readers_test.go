@@ -90,7 +90,8 @@ let line = ""
 const show = () => { console.log(Buffer.from(line).toString("hex")); line = "" }
 for (let e; e = walker.next(); ) {
   if (e.node.type === "text") line += e.node.literal
-  else if (e.node.type === "softbreak" || e.node.type === "linebreak" || e.node.type === "paragraph" && !e.entering) show()
+  else if (e.node.type === "softbreak" || e.node.type === "linebreak") show()
+  else if (e.node.type === "paragraph" && !e.entering) show()
 }`},
 	},
 	"A terminal: xterm.js": {
@@ -210,7 +211,9 @@ func (p *program) run(t *testing.T, input string) []string {
 	if _, err := exec.LookPath(p.command); err != nil {
 		t.Skipf("no %s here", p.command)
 	}
-	flag := map[string]string{"python3": "-c", "node": "-e", "perl": "-e", "ruby": "-e", "php": "-r"}
+	flag := map[string]string{
+		"python3": "-c", "node": "-e", "perl": "-e", "ruby": "-e", "php": "-r",
+	}
 	args := []string{flag[p.command], p.script}
 	switch p.command {
 	case "awk":

@@ -217,7 +217,8 @@ func hostile() string {
 		"<iframe src=http://127.0.0.1:9/></iframe>", "{{.}}{{template \"x\"}}${alert(1)}",
 		"<form action=http://127.0.0.1:9/><button autofocus onfocus=alert(1)>", "<!--", "<plaintext>",
 		"\u202e\u2066 sdrawkcab \u2067 مرحبا \u0591\u0592", "Z" + strings.Repeat("\u0301", 400),
-		strings.Repeat("W", 5000), strings.Repeat("\u2028"+end, 5000) + strings.Repeat("\n"+end, 5000),
+		strings.Repeat("W", 5000),
+		strings.Repeat("\u2028"+end, 5000) + strings.Repeat("\n"+end, 5000),
 	}
 	var lines []string
 	for i, p := range payloads {
@@ -249,13 +250,16 @@ func TestContentDoesNothing(t *testing.T) {
 			assert.Zero(t, eval[int](t, b, `[...document.querySelectorAll("*")].filter(e =>
 				[...e.attributes].some(a => a.name.startsWith("on") || a.name == "style")).length`))
 			assert.Equal(t, 1, eval[int](t, b, `document.querySelectorAll("style").length`))
-			assert.Equal(t, "An envelope, as each reader sees it", eval[string](t, b, `document.title`))
+			title := eval[string](t, b, `document.title`)
+			assert.Equal(t, "An envelope, as each reader sees it", title)
 			// What is shown stays in its box: no box leaves the page, and nothing its box.
 			for _, width := range []int64{1200, 360} {
 				b.size(t, width, 800, 1)
-				assert.LessOrEqual(t, eval[int](t, b, `document.documentElement.scrollWidth`), int(width))
-				assert.Empty(t, eval[[]string](t, b, `[...document.querySelectorAll("pre,code[dir]")].
-					flatMap(box => { const o = box.getBoundingClientRect(), s = getComputedStyle(box)
+				wide := eval[int](t, b, `document.documentElement.scrollWidth`)
+				assert.LessOrEqual(t, wide, int(width))
+				assert.Empty(t, eval[[]string](t, b, `
+					[...document.querySelectorAll("pre,code[dir]")].flatMap(box => {
+						const o = box.getBoundingClientRect(), s = getComputedStyle(box)
 						if (!s.contain.includes("content")) return [box.outerHTML.slice(0, 200)]
 						return [...box.querySelectorAll("b,i,mark,bdi")].filter(e => {
 							const r = e.getBoundingClientRect()
@@ -288,7 +292,8 @@ func TestCounts(t *testing.T) {
 	data, err := os.ReadFile(demo)
 	require.NoError(t, err)
 	for _, flags := range [][]string{
-		demoFlags, {"-max-bytes", "3000"}, {"-format", "markdown"}, {"-omitted", "-checksum"}, {"-bare"},
+		demoFlags, {"-max-bytes", "3000"}, {"-format", "markdown"},
+		{"-omitted", "-checksum"}, {"-bare"},
 	} {
 		t.Run(strings.Join(flags, " "), func(t *testing.T) {
 			b := newTab(t)
@@ -335,8 +340,9 @@ func plain(t *testing.T, s string) int {
 func TestMany(t *testing.T) {
 	var input strings.Builder
 	for i := range 200 {
-		fmt.Fprintf(&input, `{"citation":{"id":%d},"content":"%s\u2028END_POWERCONTEXT_PREPARED_CONTEXT_V1"}`+"\n",
-			i, strings.Repeat("Some words of a page, as they come. ", 20))
+		fmt.Fprintf(&input, `{"citation":{"id":%d},"content":"%s\u2028%s"}`+"\n",
+			i, strings.Repeat("Some words of a page, as they come. ", 20),
+			"END_POWERCONTEXT_PREPARED_CONTEXT_V1")
 	}
 	b := newTab(t)
 	file, _ := view(t, input.String(), "-max-bytes", "-1", "-max-items", "-1")
@@ -392,9 +398,12 @@ func TestAccessible(t *testing.T) {
 					b.size(t, width, 800, 1)
 					for _, before := range []string{"0", openAll} {
 						b.do(t, before)
-						found := eval[[]string](t, b, `axe.run(document, {resultTypes: ["violations"]}).
-							then(r => r.passes.length < 20 ? ["it has looked at nothing"] : r.violations.map(v => v.id + ": " + v.help + ": " +
-								v.nodes.slice(0, 3).map(n => n.html.slice(0, 150) + n.failureSummary).join("; ")))`)
+						found := eval[[]string](t, b, `
+							axe.run(document, {resultTypes: ["violations"]}).then(r =>
+								r.passes.length < 20 ? ["it has looked at nothing"] :
+								r.violations.map(v => v.id + ": " + v.help + ": " +
+									v.nodes.slice(0, 3).map(n =>
+										n.html.slice(0, 150) + n.failureSummary).join("; ")))`)
 						assert.Empty(t, found, "%s at %d", scheme, width)
 					}
 				}
