@@ -28,13 +28,13 @@ type Budget struct {
 	// longer than MaxItemBytes is left out. Default 64; Unlimited is no minimum.
 	MinTruncatedBytes int
 
-	// Even shares the text between the items: short ones whole, long ones cut alike, the last one
-	// perhaps further. Without it the first long item takes what is left, and the rest get nothing.
-	// The bound of one item becomes the largest, from MinTruncatedBytes to MaxItemBytes, with which
-	// every candidate that the limits allow is delivered; one that is up to 8 bytes larger may do
-	// as well. Where there is none it is the smallest with which each could be delivered by
-	// itself: MinTruncatedBytes (at least 1), or a few bytes more where characters are wide.
-	// [Report].Budget says which bound it is.
+	// Even shares the text between the items: short ones whole, long ones cut alike, and the last
+	// one to what is left, which may be no more than MinTruncatedBytes. Without it the first long
+	// item takes what is left, and the rest get nothing. The bound of one item becomes the
+	// largest, from MinTruncatedBytes to MaxItemBytes, with which every candidate that the limits
+	// allow is delivered; one that is up to 8 bytes larger may do as well. Where there is none it
+	// is the smallest with which each could be delivered by itself: MinTruncatedBytes (at least
+	// 1), or a few bytes more where characters are wide. [Report].Budget says which bound it is.
 	Even bool
 	// MaxTokens bounds the tokens of the whole text, as Counter counts them: for the text that is
 	// returned, the counter has said at most that many. The text is the one that some MaxBytes

@@ -1,6 +1,7 @@
 package envelope
 
 import (
+	"log/slog"
 	"math"
 	"strconv"
 	"strings"
@@ -18,6 +19,9 @@ type Prepared struct {
 
 // Ready reports whether there is a text.
 func (p Prepared) Ready() bool { return p.Content != "" }
+
+// LogValue is the report for package log/slog, without the text.
+func (p Prepared) LogValue() slog.Value { return p.Report.LogValue() }
 
 // The values of the response's form.
 const (

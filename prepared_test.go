@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"os"
 	"regexp"
@@ -496,4 +497,14 @@ func FuzzParsePrepared(f *testing.F) {
 			t.Fatalf("%q comes back as %q (%v)", data, q.Content, err)
 		}
 	})
+}
+
+// A Prepared that is logged by mistake tells no content.
+func TestPreparedLogValue(t *testing.T) {
+	p, err := envelope.JSON{}.Render([]envelope.Item{memory("e", "secret")}, envelope.Budget{})
+	require.NoError(t, err)
+	var out strings.Builder
+	slog.New(slog.NewJSONHandler(&out, nil)).Info("context", "prepared", p)
+	assert.NotContains(t, out.String(), "secret")
+	assert.Contains(t, out.String(), `"prepared":{"bytes":`)
 }
