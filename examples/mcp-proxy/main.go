@@ -139,10 +139,10 @@ func serve(ctx context.Context, r *relay, server *exec.Cmd, in io.Reader) error 
 		_ = server.Process.Kill()
 		within(drain, ended)
 	}
-	r.close()
 	if hostLeft {
-		return nil
+		return nil // it may not read any more
 	}
+	r.close()
 	if err == nil || err == errTime {
 		err = errors.New("the server has ended: " + server.ProcessState.String())
 	}

@@ -215,8 +215,8 @@ func messages(line []byte) [][]byte {
 	if len(line) == 0 || line[0] != '[' {
 		return [][]byte{line}
 	}
-	var batch []json.RawMessage
-	if json.Unmarshal(line, &batch) != nil {
+	batch, err := elements(line)
+	if err != nil {
 		return [][]byte{line}
 	}
 	all := make([][]byte, len(batch))

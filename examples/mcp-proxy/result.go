@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -52,7 +53,7 @@ func (r *renderer) response(response *jsonrpc.Response, asked call) {
 	}
 	var change func(members) error
 	switch asked.method {
-	case "tools/call", "tasks/result":
+	case "tools/call", "tasks/result", "tasks/get":
 		var fault *jsonrpc.Error
 		if errors.As(response.Error, &fault) {
 			r.failure(fault, cited)
@@ -74,6 +75,9 @@ func (r *renderer) response(response *jsonrpc.Response, asked call) {
 	}
 	var result members
 	err := json.Unmarshal(response.Result, &result)
+	if err == nil && result == nil {
+		err = errors.New("null")
+	}
 	if err == nil {
 		err = change(result)
 	}
@@ -100,6 +104,18 @@ func (m members) without(names ...string) json.RawMessage {
 	return encoded
 }
 
+// fold takes out the members whose names are these but for their case, which some readers do not
+// look at.
+func (m members) fold(names ...string) {
+	for member := range m {
+		for _, name := range names {
+			if member != name && strings.EqualFold(member, name) {
+				delete(m, member)
+			}
+		}
+	}
+}
+
 // failure makes the message of an error an envelope. Its code and data are for programs.
 func (r *renderer) failure(fault *jsonrpc.Error, cited citation) {
 	item := envelope.Item{Kind: "tool-error", Citation: cited, Content: fault.Message}
@@ -114,29 +130,25 @@ func (r *renderer) failure(fault *jsonrpc.Error, cited citation) {
 // result makes the texts of a tool's result envelopes: one, or where blocks are annotated
 // differently, one for each annotation.
 func (r *renderer) result(result members, cited citation) error {
+	result.fold("content", "structuredContent", "toolResult", "result", "error")
+	if err := r.task(result, cited); err != nil {
+		return err
+	}
 	structured := result["structuredContent"]
 	if structured == nil {
 		structured = result["toolResult"] // of the first version of the protocol
 	}
-	for name := range result {
-		// Some readers do not look at the case of a name.
-		content := name != "content" && strings.EqualFold(name, "content")
-		structured := strings.EqualFold(name, "structuredContent")
-		if content || structured || strings.EqualFold(name, "toolResult") {
-			delete(result, name)
-		}
-	}
+	delete(result, "structuredContent")
+	delete(result, "toolResult")
 	content, ok := result["content"]
 	if !ok && structured == nil {
 		return nil // a task, or a question of the server's
 	}
 	var blocks []json.RawMessage
 	if ok {
-		if err := json.Unmarshal(content, &blocks); err != nil {
+		var err error
+		if blocks, err = elements(content); err != nil {
 			return err
-		}
-		if len(blocks) > mostBlocks {
-			return errors.New("too many blocks")
 		}
 	}
 	groups, out := r.sort(blocks, cited)
@@ -180,9 +192,54 @@ func (r *renderer) result(result members, cited citation) error {
 	return err
 }
 
-// mostBlocks is how many blocks a result may have. A message has room for millions of them, of
-// which each takes far more memory than it is long.
-const mostBlocks = 10_000
+// task makes the result or the error of a task, which stands inside of what the server says about
+// it, what a result and an error are.
+func (r *renderer) task(result members, cited citation) error {
+	var inner members
+	if json.Unmarshal(result["result"], &inner) == nil && inner != nil {
+		if err := r.result(inner, cited); err != nil {
+			return err
+		}
+		result["result"] = inner.without()
+	}
+	var fault members
+	if json.Unmarshal(result["error"], &fault) == nil && fault != nil {
+		fault.fold("message")
+		wrapped := jsonrpc.Error{Message: text(fault["message"])}
+		r.failure(&wrapped, cited)
+		var err error
+		if fault["message"], err = encode(wrapped.Message); err != nil {
+			return err
+		}
+		result["error"] = fault.without()
+	}
+	return nil
+}
+
+// mostElements is how many elements are read of an array. A message has room for millions of them,
+// of which each takes far more memory than it is long.
+const mostElements = 10_000
+
+// elements reads an array of at most mostElements.
+func elements(raw json.RawMessage) ([]json.RawMessage, error) {
+	all := []json.RawMessage{}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	if token, err := d.Token(); err != nil || token != json.Delim('[') {
+		return nil, errors.New("not an array")
+	}
+	for d.More() {
+		if len(all) == mostElements {
+			return nil, errors.New("too many elements")
+		}
+		var element json.RawMessage
+		if err := d.Decode(&element); err != nil {
+			return nil, err
+		}
+		all = append(all, element)
+	}
+	_, err := d.Token()
+	return all, err
+}
 
 // group is the texts that become one envelope.
 type group struct {
@@ -204,17 +261,21 @@ func (r *renderer) sort(
 		item := envelope.Item{Kind: "tool-result", Content: string(raw)}
 		cited.Block, cited.URI = i, ""
 		if json.Unmarshal(raw, &block) == nil && block != nil {
+			block.fold("type", "text", "resource")
 			switch text(block["type"]) {
 			case "image", "audio", "resource_link":
 				out = append(out, block.without("text"))
 				continue
 			case "text":
-				item.Content = text(block["text"])
+				if isString(block["text"]) {
+					item.Content = text(block["text"])
+				}
 			case "resource":
 				var resource members
 				_ = json.Unmarshal(block["resource"], &resource)
-				if resource["text"] == nil {
-					block["resource"] = resource.without()
+				resource.fold("text", "uri", "blob")
+				if !isString(resource["text"]) {
+					block["resource"] = resource.without("text")
 					out = append(out, block.without("text"))
 					continue
 				}
@@ -235,14 +296,17 @@ func (r *renderer) sort(
 
 // withoutSchemas says of no tool that it has structured content.
 func withoutSchemas(result members) error {
-	var tools []members
-	if err := json.Unmarshal(result["tools"], &tools); err != nil {
+	tools, err := elements(result["tools"])
+	if err != nil {
 		return err
 	}
-	for _, tool := range tools {
-		delete(tool, "outputSchema")
+	for i, raw := range tools {
+		var tool members
+		if err := json.Unmarshal(raw, &tool); err != nil || tool == nil {
+			return errors.New("a tool is no object")
+		}
+		tools[i] = tool.without("outputSchema")
 	}
-	var err error
 	result["tools"], err = encode(tools)
 	return err
 }
@@ -256,6 +320,8 @@ func (r *renderer) instruct(result members) (err error) {
 	result["instructions"], err = encode(all)
 	return err
 }
+
+func isString(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '"' }
 
 // text is a string's, "" of any other value.
 func text(raw json.RawMessage) (s string) {
