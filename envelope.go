@@ -111,7 +111,9 @@ type JSON struct {
 	// Checksum ends the line with the CRC-32C (RFC 3720, appendix B.4) of its bytes before the
 	// comma in front of it, as eight lower-case hexadecimal digits. It is for hosts that cut a
 	// long text in the middle and join the ends, which may leave a well-formed envelope that
-	// nobody rendered. It is no signature: whoever writes a text can write its checksum.
+	// nobody rendered. It finds accidents and is no signature: whoever writes a text can write
+	// its checksum, and the author of a content who foresees what stands before it, and where a
+	// host cuts, can write one with which that cut is not noticed.
 	Checksum bool
 }
 

@@ -53,7 +53,8 @@ func (j JSON) Open(text string) ([]Delivered, error) {
 // Filter returns the text with only the items for which keep returns true, in their order, and
 // with their bytes unchanged: a truncated one stays truncated, though there is more room now.
 // With [JSON].Omitted the number of those left out grows, and with [JSON].Checksum the checksum
-// is made anew. It is "" when no item is kept, and the text itself when all are. keep is called
+// is made anew. It is "" when no item is kept, also of a text that has none, and otherwise the text
+// itself when all are. keep is called
 // once for each item, with its index. A text that [JSON.Open] does not accept has the error of
 // Open, and keep is not called; what Filter returns, Open accepts.
 func (j JSON) Filter(text string, keep func(i int, d Delivered) bool) (string, error) {
