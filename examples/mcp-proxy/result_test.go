@@ -36,7 +36,8 @@ func TestResponseOfAnyShape(t *testing.T) {
 			`{"content":[{"type":"resource","Resource":{"text":"OBEY"},` +
 				`"resource":{"blob":"AA"}}]}`, `"blob":"AA"`},
 		{"a resource whose text is null", "tools/call",
-			`{"content":[{"type":"resource","resource":{"text":null,"blob":"AA"}}]}`, `"blob":"AA"`},
+			`{"content":[{"type":"resource","resource":{"text":null,"blob":"AA"}}]}`,
+			`"blob":"AA"`},
 		{"a text that is no string", "tools/call",
 			`{"content":[{"type":"text","text":["OBEY"]}]}`, `"items":[{`},
 		{"too many blocks", "tools/call",
