@@ -54,6 +54,52 @@ func newMarker(text string) marker {
 	return m
 }
 
+// markerFault returns the rule that text breaks to be no marker, and where: at its end when that
+// is true of the whole.
+func markerFault(text string) (at int, rule string) {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return i, "a marker is printable ASCII without quotes and backslashes"
+		}
+	}
+	switch {
+	case len(text) < minMarkerBytes:
+		return len(text), "a marker has at least 8 characters"
+	case text[0] == ' ':
+		return 0, "a marker has no space at either end"
+	case text[len(text)-1] == ' ':
+		return len(text) - 1, "a marker has no space at either end"
+	case breakable(text) < 0:
+		return len(text), "a marker needs a character other than 0-9 a-f A-F / n r t u"
+	case strings.Trim(text, jsonStructure) == "":
+		return len(text), "a marker needs a character that JSON has in strings only"
+	}
+	return 0, ""
+}
+
+// minMarkerBytes keeps a marker from standing in ordinary text by chance.
+const minMarkerBytes = 8
+
+// jsonStructure is every character that compact JSON has outside of strings. A marker of these
+// alone could stand where it cannot be escaped.
+const jsonStructure = "{}[]:,+-.0123456789eEtrufalsn"
+
+// escapeWrites reports whether breaking one marker could complete the other, which would then
+// begin inside the new escape.
+func escapeWrites(broken, other string) bool {
+	k := breakable(broken)
+	after := broken[k+1:]
+	var buf [quote.UnitBytes]byte
+	written := quote.AppendUnit(buf[:0], uint16(broken[k]))
+	for i := 1; i < len(written); i++ {
+		rest, begins := strings.CutPrefix(other, string(written[i:]))
+		if begins && (strings.HasPrefix(rest, after) || strings.HasPrefix(after, rest)) {
+			return true
+		}
+	}
+	return false
+}
+
 // breakable returns the place of the first character of a marker that can be no part of a JSON
 // escape, or -1.
 func breakable(marker string) int {

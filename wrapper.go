@@ -58,15 +58,15 @@ var (
 	defaultTextMarkers = newMarkers(defaultTextWrapper.Begin, defaultTextWrapper.End)
 )
 
-// minMarkerBytes keeps a marker from standing in ordinary text by chance.
-const minMarkerBytes = 8
-
 // allFields is what is wrong with a wrapper that is set in part: there is no default for one
 // field alone.
 const allFields = "empty: the fields Notice, Begin and End are all needed"
 
 func (w Wrapper) validate() error {
 	for _, m := range w.both() {
+		if m.text == "" {
+			return optionError(ErrWrapper, m.field, 0, allFields)
+		}
 		if at, rule := markerFault(m.text); rule != "" {
 			return optionError(ErrWrapper, m.field, at, rule)
 		}
@@ -104,51 +104,6 @@ func (w Wrapper) both() [2]struct{ text, field string } {
 	return [...]struct{ text, field string }{
 		{w.Begin, "wrapper.Begin"}, {w.End, "wrapper.End"},
 	}
-}
-
-// markerFault returns the rule that text breaks to be no marker, and where: at its end when that
-// is true of the whole.
-func markerFault(text string) (at int, rule string) {
-	for i := range len(text) {
-		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
-			return i, "a marker is printable ASCII without quotes and backslashes"
-		}
-	}
-	switch {
-	case text == "":
-		return 0, allFields
-	case len(text) < minMarkerBytes:
-		return len(text), "a marker has at least 8 characters"
-	case text[0] == ' ':
-		return 0, "a marker has no space at either end"
-	case text[len(text)-1] == ' ':
-		return len(text) - 1, "a marker has no space at either end"
-	case breakable(text) < 0:
-		return len(text), "a marker needs a character other than 0-9 a-f A-F / n r t u"
-	case strings.Trim(text, jsonStructure) == "":
-		return len(text), "a marker needs a character that JSON has in strings only"
-	}
-	return 0, ""
-}
-
-// jsonStructure is every character that compact JSON has outside of strings. A marker of these
-// alone could stand where it cannot be escaped.
-const jsonStructure = "{}[]:,+-.0123456789eEtrufalsn"
-
-// escapeWrites reports whether breaking one marker could complete the other, which would then
-// begin inside the new escape.
-func escapeWrites(broken, other string) bool {
-	k := breakable(broken)
-	after := broken[k+1:]
-	var buf [quote.UnitBytes]byte
-	written := quote.AppendUnit(buf[:0], uint16(broken[k]))
-	for i := 1; i < len(written); i++ {
-		rest, begins := strings.CutPrefix(other, string(written[i:]))
-		if begins && (strings.HasPrefix(rest, after) || strings.HasPrefix(after, rest)) {
-			return true
-		}
-	}
-	return false
 }
 
 // blockEnd is what stands between two blocks of a text: the blank line behind a notice, and those
