@@ -70,25 +70,25 @@ type bounds struct {
 }
 
 func (b Budget) bounds() (bounds, error) {
-	for _, f := range [...]struct {
-		value int
-		name  string
-	}{
-		{b.MaxBytes, "budget.MaxBytes"},
-		{b.MaxItems, "budget.MaxItems"},
-		{b.MaxItemBytes, "budget.MaxItemBytes"},
-		{b.MinTruncatedBytes, "budget.MinTruncatedBytes"},
-		{b.MaxTokens, "budget.MaxTokens"},
-	} {
-		if f.value < Unlimited {
-			return bounds{}, optionError(ErrBudget, f.name, -1, "")
-		}
-	}
+	illegal := ""
 	switch {
+	case b.MaxBytes < Unlimited:
+		illegal = "budget.MaxBytes"
+	case b.MaxItems < Unlimited:
+		illegal = "budget.MaxItems"
+	case b.MaxItemBytes < Unlimited:
+		illegal = "budget.MaxItemBytes"
+	case b.MinTruncatedBytes < Unlimited:
+		illegal = "budget.MinTruncatedBytes"
+	case b.MaxTokens < Unlimited:
+		illegal = "budget.MaxTokens"
 	case b.MaxTokens > 0 && b.Counter == nil:
 		return bounds{}, optionError(ErrBudget, "budget.Counter", -1, "MaxTokens needs one")
 	case b.MaxTokens == 0 && b.Counter != nil:
 		return bounds{}, optionError(ErrBudget, "budget.MaxTokens", -1, "a Counter needs it")
+	}
+	if illegal != "" {
+		return bounds{}, optionError(ErrBudget, illegal, -1, "")
 	}
 	most := bound(b.MaxBytes, defaultBytes, math.MaxInt)
 	return bounds{
@@ -125,9 +125,8 @@ func bound(value, zero, unlimited int) int {
 // space is what a text leaves for its items.
 type space struct {
 	bounds
-	end     int // of the buffer, where the items end at the latest; -1 when the frame does not fit
-	survey  survey
-	scratch [headBytes]byte
+	end    int // of the buffer, where the items end at the latest; -1 when the frame does not fit
+	survey survey
 }
 
 // reset makes s the space behind dst in a text with an opening and a closing of so many bytes.
@@ -144,8 +143,8 @@ const headBytes = 1024
 
 // head returns a slice of length 0 in which to write what stands in front of the next content, to
 // see whether it fits, and false when its least bytes do not. It is the spare capacity of dst where
-// even the longest form of so many bytes has room there, and otherwise a scratch: dst must not grow
-// for what does not fit.
+// even the longest form of so many bytes has room there, and otherwise nil: the caller then has a
+// scratch of headBytes, since dst must not grow for what does not fit.
 func (s *space) head(dst []byte, least int) ([]byte, bool) {
 	from := len(dst)
 	if s.survey.on {
@@ -157,7 +156,7 @@ func (s *space) head(dst []byte, least int) ([]byte, bool) {
 	case cap(dst)-len(dst) >= headBytes+quote.UnitBytes*least:
 		return dst[len(dst):], true
 	}
-	return s.scratch[:0], true
+	return nil, true
 }
 
 // open appends head, unless no content fits behind it and in front of a tail of so many bytes, and
@@ -170,7 +169,12 @@ func (s *space) open(dst, head []byte, tail, cutTail int) ([]byte, allowance) {
 	if room <= 0 || s.survey.over {
 		return dst, s.none()
 	}
-	return append(dst, head...), allowance{s.item, s.min, room, room - cutTail}
+	if end := len(dst) + len(head); end <= cap(dst) && &dst[:end][len(dst)] == &head[0] {
+		dst = dst[:end] // it stands there already
+	} else {
+		dst = append(dst, head...)
+	}
+	return dst, allowance{s.item, s.min, room, room - cutTail}
 }
 
 // survey is what the items of a text take, had it room for all of them. A pass that is surveyed

@@ -47,7 +47,7 @@ func (c MemoryCitation) MarshalJSON() ([]byte, error) { return marshalCitation(c
 func (c *MemoryCitation) UnmarshalJSON(data []byte) error {
 	read, err := unmarshalCitation(data, memoryForm)
 	if err == nil {
-		*c = MemoryCitation{read.scope, read.ref, read.entry, read.version}
+		*c = read.MemoryCitation
 	}
 	return err
 }
@@ -60,7 +60,7 @@ func (c ArtifactCitation) MarshalJSON() ([]byte, error) { return marshalCitation
 func (c *ArtifactCitation) UnmarshalJSON(data []byte) error {
 	read, err := unmarshalCitation(data, artifactForm)
 	if err == nil {
-		*c = ArtifactCitation{read.scope, read.ref}
+		*c = ArtifactCitation{read.Scope, read.Memory}
 	}
 	return err
 }
@@ -91,16 +91,14 @@ func unmarshalCitation(data []byte, form citationForm) (citation, error) {
 
 // citation is an item's citation as both renderers write it.
 type citation struct {
-	form    citationForm
-	scope   string // "" when it is that of the renderer
-	ref     ArtifactRef
-	entry   string
-	version string
-	object  []byte // of any other citation: the compact JSON object
-	key     []byte // the same with its strings spelt one way, to compare
-	lacks   string // once it is resolved, what lacking returns
-	asIs    bool   // its strings are ASCII without a character that is ever escaped
-	parsed  bool   // to resolve it took more than a look
+	MemoryCitation // of an artifact without the entry; the Scope is "" when the renderer's
+
+	form   citationForm
+	object []byte // of any other citation: the compact JSON object
+	key    []byte // the same with its strings spelt one way, to compare
+	lacks  string // once it is resolved, what lacking returns
+	asIs   bool   // its strings are ASCII without a character that is ever escaped
+	parsed bool   // to resolve it took more than a look
 }
 
 type citationForm uint8
@@ -128,8 +126,8 @@ func (c *citation) resolve(v any, scope string) *Error {
 	if err := c.validate(); err != nil {
 		return err
 	}
-	if c.scope == scope {
-		c.scope = ""
+	if c.Scope == scope {
+		c.Scope = ""
 	}
 	return nil
 }
@@ -140,10 +138,9 @@ func (c *citation) take(v any) bool {
 	switch v := v.(type) {
 	case nil:
 	case MemoryCitation:
-		c.form, c.scope, c.ref = memoryForm, v.Scope, v.Memory
-		c.entry, c.version = v.EntryID, v.EntryVersionID
+		c.form, c.MemoryCitation = memoryForm, v
 	case ArtifactCitation:
-		c.form, c.scope, c.ref = artifactForm, v.Scope, v.Artifact
+		c.form, c.Scope, c.Memory = artifactForm, v.Scope, v.Artifact
 	case *MemoryCitation:
 		return v == nil || c.take(*v)
 	case *ArtifactCitation:
@@ -161,11 +158,11 @@ func (c *citation) lacking() string {
 	switch {
 	case c.form == noCitation:
 		return "citation"
-	case own && none(c.ref.ArtifactID):
+	case own && none(c.Memory.ArtifactID):
 		return "citation.artifact_id"
-	case entry && none(c.entry):
+	case entry && none(c.EntryID):
 		return "citation.entry_id"
-	case entry && none(c.version):
+	case entry && none(c.EntryVersionID):
 		return "citation.entry_version_id"
 	}
 	return ""
@@ -173,17 +170,17 @@ func (c *citation) lacking() string {
 
 // validate checks that the strings of c are UTF-8, and notes whether they are written as they are.
 func (c *citation) validate() *Error {
-	c.asIs = quote.Plain(c.scope) && quote.Plain(c.ref.Family) && quote.Plain(c.ref.ArtifactID) &&
-		quote.Plain(c.entry) && quote.Plain(c.version)
+	c.asIs = quote.Plain(c.Scope) && quote.Plain(c.Memory.Family) &&
+		quote.Plain(c.Memory.ArtifactID) && quote.Plain(c.EntryID) && quote.Plain(c.EntryVersionID)
 	if c.asIs {
 		return nil
 	}
 	for _, f := range [...]struct{ value, name string }{
-		{c.scope, "citation.scope_id"},
-		{c.ref.Family, "citation.family"},
-		{c.ref.ArtifactID, "citation.artifact_id"},
-		{c.entry, "citation.entry_id"},
-		{c.version, "citation.entry_version_id"},
+		{c.Scope, "citation.scope_id"},
+		{c.Memory.Family, "citation.family"},
+		{c.Memory.ArtifactID, "citation.artifact_id"},
+		{c.EntryID, "citation.entry_id"},
+		{c.EntryVersionID, "citation.entry_version_id"},
 	} {
 		if bad := quote.FirstInvalid(f.value); bad >= 0 {
 			return &Error{Err: ErrInvalidUTF8, Field: f.name, Offset: bad}
@@ -193,8 +190,7 @@ func (c *citation) validate() *Error {
 }
 
 func (c *citation) equal(d *citation) bool {
-	return c.form == d.form && c.scope == d.scope && c.ref == d.ref &&
-		c.entry == d.entry && c.version == d.version && bytes.Equal(c.key, d.key)
+	return c.form == d.form && c.MemoryCitation == d.MemoryCitation && bytes.Equal(c.key, d.key)
 }
 
 // hash mixes what equal compares. Every part of it goes through the seeded hash, the revision
@@ -202,11 +198,12 @@ func (c *citation) equal(d *citation) bool {
 func (c *citation) hash(kind string) uint64 {
 	const odd = 0x9e3779b97f4a7c15
 	var revision [9]byte
-	binary.LittleEndian.PutUint64(revision[:], uint64(c.ref.Revision))
+	binary.LittleEndian.PutUint64(revision[:], uint64(c.Memory.Revision))
 	revision[8] = byte(c.form)
 	h := maphash.Bytes(hashSeed, revision[:])
-	ref := &c.ref
-	for _, s := range [...]string{kind, c.scope, ref.Family, ref.ArtifactID, c.entry, c.version} {
+	for _, s := range [...]string{
+		kind, c.Scope, c.Memory.Family, c.Memory.ArtifactID, c.EntryID, c.EntryVersionID,
+	} {
 		h = h*odd + maphash.String(hashSeed, s)
 	}
 	return h*odd + maphash.Bytes(hashSeed, c.key)
@@ -215,8 +212,8 @@ func (c *citation) hash(kind string) uint64 {
 // glance is a cheap hash, for citations of which it does no harm when all collide.
 func (c *citation) glance() uint64 {
 	const odd = 0x9e3779b97f4a7c15
-	h := uint64(c.ref.Revision)*odd + uint64(len(c.key))
-	for _, s := range [...]string{c.ref.ArtifactID, c.entry, c.version} {
+	h := uint64(c.Memory.Revision)*odd + uint64(len(c.key))
+	for _, s := range [...]string{c.Memory.ArtifactID, c.EntryID, c.EntryVersionID} {
 		h = h*odd + uint64(len(s)) + quote.LastWord(s)
 	}
 	return h * odd
@@ -229,28 +226,28 @@ func (c *citation) appendJSON(dst []byte, t *quote.Escaper) []byte {
 	switch {
 	case c.form == objectForm:
 		return t.AppendEncoded(dst, c.object)
-	case c.form == memoryForm && c.scope == "":
+	case c.form == memoryForm && c.Scope == "":
 		dst = append(dst, `{"memory_ref":{"family":"`...)
 	case c.form == memoryForm:
-		dst = c.appendText(append(dst, `{"memory":{"scope_id":"`...), t, c.scope)
+		dst = c.appendText(append(dst, `{"memory":{"scope_id":"`...), t, c.Scope)
 		dst = append(dst, `","artifact":{"family":"`...)
-	case c.scope == "":
+	case c.Scope == "":
 		dst = append(dst, `{"artifact_ref":{"family":"`...)
 	default:
-		dst = c.appendText(append(dst, `{"artifact":{"scope_id":"`...), t, c.scope)
+		dst = c.appendText(append(dst, `{"artifact":{"scope_id":"`...), t, c.Scope)
 		dst = append(dst, `","artifact":{"family":"`...)
 	}
-	dst = c.appendText(dst, t, c.ref.Family)
-	dst = c.appendText(append(dst, `","artifact_id":"`...), t, c.ref.ArtifactID)
-	dst = strconv.AppendInt(append(dst, `","revision":`...), c.ref.Revision, 10)
-	if c.scope != "" {
+	dst = c.appendText(dst, t, c.Memory.Family)
+	dst = c.appendText(append(dst, `","artifact_id":"`...), t, c.Memory.ArtifactID)
+	dst = strconv.AppendInt(append(dst, `","revision":`...), c.Memory.Revision, 10)
+	if c.Scope != "" {
 		dst = append(dst, '}')
 	}
 	if c.form == artifactForm {
 		return append(dst, "}}"...)
 	}
-	dst = c.appendText(append(dst, `},"entry_id":"`...), t, c.entry)
-	dst = c.appendText(append(dst, `","entry_version_id":"`...), t, c.version)
+	dst = c.appendText(append(dst, `},"entry_id":"`...), t, c.EntryID)
+	dst = c.appendText(append(dst, `","entry_version_id":"`...), t, c.EntryVersionID)
 	return append(dst, `"}`...)
 }
 
@@ -265,15 +262,15 @@ func (c *citation) appendText(dst []byte, t *quote.Escaper, s string) []byte {
 
 // fewer reports that c is one of this package's citations, plain, and has no string of n bytes.
 func (c *citation) fewer(n int) bool {
-	ref := &c.ref
-	longest := max(len(c.scope), len(ref.Family), len(ref.ArtifactID), len(c.entry), len(c.version))
+	longest := max(len(c.Scope), len(c.Memory.Family), len(c.Memory.ArtifactID),
+		len(c.EntryID), len(c.EntryVersionID))
 	return c.asIs && c.form != objectForm && longest < n
 }
 
 // leastBytes is a length that appendJSON never falls below.
 func (c *citation) leastBytes() int {
-	return len(c.object) + len(c.scope) + len(c.ref.Family) + len(c.ref.ArtifactID) +
-		len(c.entry) + len(c.version)
+	return len(c.object) + len(c.Scope) + len(c.Memory.Family) + len(c.Memory.ArtifactID) +
+		len(c.EntryID) + len(c.EntryVersionID)
 }
 
 // objectCitation encodes a citation of any other type. One that has the shape of this package's
@@ -351,20 +348,20 @@ func exact(object string) (c citation, ok bool) {
 	r := exactReader{rest: object}
 	switch {
 	case r.eat(`{"memory_ref":`):
-		c.form, c.ref = memoryForm, r.ref()
+		c.form, c.Memory = memoryForm, r.ref()
 	case r.eat(`{"memory":{"scope_id":"`):
-		c.form, c.scope, c.ref = memoryForm, r.text(`","artifact":`), r.ref()
+		c.form, c.Scope, c.Memory = memoryForm, r.text(`","artifact":`), r.ref()
 		r.must(`}`)
 	case r.eat(`{"artifact_ref":`):
-		c.form, c.ref = artifactForm, r.ref()
+		c.form, c.Memory = artifactForm, r.ref()
 	case r.eat(`{"artifact":{"scope_id":"`):
-		c.form, c.scope, c.ref = artifactForm, r.text(`","artifact":`), r.ref()
+		c.form, c.Scope, c.Memory = artifactForm, r.text(`","artifact":`), r.ref()
 		r.must(`}`)
 	}
 	if c.form == memoryForm {
 		r.must(`,"entry_id":"`)
-		c.entry = r.text(`","entry_version_id":"`)
-		c.version = r.text(`"`)
+		c.EntryID = r.text(`","entry_version_id":"`)
+		c.EntryVersionID = r.text(`"`)
 	}
 	r.must(`}`)
 	return c, !r.bad && r.rest == ""
@@ -419,9 +416,9 @@ func shaped(object []byte) (c citation, ok bool) {
 			r.refs++
 			ok = r.qualified(value)
 		case "entry_id":
-			ok = text(value, &r.entry)
+			ok = text(value, &r.EntryID)
 		case "entry_version_id":
-			ok = text(value, &r.version)
+			ok = text(value, &r.EntryVersionID)
 		default:
 			return c, false
 		}
@@ -455,7 +452,7 @@ func (r *shapeReader) qualified(value []byte) bool {
 		switch name {
 		case "scope_id":
 			r.scope = value[0] == '"'
-			return text(value, &r.citation.scope)
+			return text(value, &r.Scope)
 		case "artifact":
 			return r.ref(value)
 		}
@@ -468,12 +465,12 @@ func (r *shapeReader) ref(value []byte) bool {
 		switch name {
 		case "family":
 			r.family = value[0] == '"'
-			return text(value, &r.citation.ref.Family)
+			return text(value, &r.Memory.Family)
 		case "artifact_id":
-			return text(value, &r.citation.ref.ArtifactID)
+			return text(value, &r.Memory.ArtifactID)
 		case "revision":
 			n, _ := strconv.ParseInt(string(value), 10, 64)
-			r.citation.ref.Revision = n
+			r.Memory.Revision = n
 			r.revision = strconv.FormatInt(n, 10) == string(value) // else it is none
 			return value[0] == '-' || '0' <= value[0] && value[0] <= '9'
 		}

@@ -401,7 +401,12 @@ func (w *jsonWriter) appendItem(
 	dst []byte, item *Item, c *citation, first bool, s *space,
 ) ([]byte, trimmed) {
 	start, a := len(dst), s.none()
-	if head, ok := s.head(dst, c.leastBytes()+len(item.Kind)); ok {
+	head, ok := s.head(dst, c.leastBytes()+len(item.Kind))
+	if ok && head == nil {
+		var scratch [headBytes]byte
+		head = scratch[:0]
+	}
+	if ok {
 		tail := w.memoryTail
 		if kindOf(item) != defaultKind {
 			tail = len(w.appendTail(head, item, false))

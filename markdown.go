@@ -303,11 +303,16 @@ func (w *markdownWriter) appendItem(
 	least := 2*len(truncatedLine) + max(len(p.section.Title), 1)
 	if c.form != objectForm {
 		least += c.leastBytes()
-		if c.scope == "" {
+		if c.Scope == "" {
 			least += len(w.scope)
 		}
 	}
-	if head, ok := s.head(dst, least); ok {
+	head, ok := s.head(dst, least)
+	if ok && head == nil {
+		var scratch [headBytes]byte
+		head = scratch[:0]
+	}
+	if ok {
 		dst, a = s.open(dst, w.appendHead(head, c, p), 0, len("yes")-len("no"))
 	}
 	body := len(dst)
@@ -356,19 +361,20 @@ func (w *markdownWriter) appendCitation(dst []byte, c *citation) []byte {
 		}
 		return dst
 	}
-	scope := c.scope
+	scope := c.Scope
 	if scope == "" {
 		scope = w.scope
 	}
 	if scope != "" {
 		dst = asciiQuoter.AppendLiteral(append(dst, "\n"+indent+"Scope: "...), scope)
 	}
-	dst = asciiQuoter.AppendLiteral(append(dst, "\n"+indent+"Artifact: family="...), c.ref.Family)
-	dst = asciiQuoter.AppendLiteral(append(dst, ", id="...), c.ref.ArtifactID)
-	dst = strconv.AppendInt(append(dst, ", revision="...), c.ref.Revision, 10)
+	ref := &c.Memory
+	dst = asciiQuoter.AppendLiteral(append(dst, "\n"+indent+"Artifact: family="...), ref.Family)
+	dst = asciiQuoter.AppendLiteral(append(dst, ", id="...), ref.ArtifactID)
+	dst = strconv.AppendInt(append(dst, ", revision="...), ref.Revision, 10)
 	if c.form == memoryForm {
-		dst = asciiQuoter.AppendLiteral(append(dst, "\n"+indent+"Entry: id="...), c.entry)
-		dst = asciiQuoter.AppendLiteral(append(dst, ", version="...), c.version)
+		dst = asciiQuoter.AppendLiteral(append(dst, "\n"+indent+"Entry: id="...), c.EntryID)
+		dst = asciiQuoter.AppendLiteral(append(dst, ", version="...), c.EntryVersionID)
 	}
 	return dst
 }

@@ -258,7 +258,7 @@ func (w *markdownWriter) ownCitation(lines []string) (c citation, ok bool) {
 	c.form = artifactForm
 	if len(lines) > 0 {
 		if r := (lineReader{line: []byte(lines[0])}); r.skip(indent + "Scope: ") {
-			if c.scope = r.text(); r.bad || !r.done() || c.scope == "" {
+			if c.Scope = r.text(); r.bad || !r.done() || c.Scope == "" {
 				return c, false
 			}
 			lines = lines[1:]
@@ -269,19 +269,19 @@ func (w *markdownWriter) ownCitation(lines []string) (c citation, ok bool) {
 	}
 	r := lineReader{line: []byte(lines[0])}
 	r.must(indent + "Artifact: family=")
-	c.ref.Family = r.text()
+	c.Memory.Family = r.text()
 	r.must(", id=")
-	c.ref.ArtifactID = r.text()
+	c.Memory.ArtifactID = r.text()
 	r.must(", revision=")
 	revision, err := strconv.ParseInt(string(r.line[r.at:]), 10, 64)
-	c.ref.Revision = revision
+	c.Memory.Revision = revision
 	if len(lines) == 2 {
 		c.form = memoryForm
 		entry := lineReader{line: []byte(lines[1])}
 		entry.must(indent + "Entry: id=")
-		c.entry = entry.text()
+		c.EntryID = entry.text()
 		entry.must(", version=")
-		c.version = entry.text()
+		c.EntryVersionID = entry.text()
 		r.bad = r.bad || entry.bad || !entry.done()
 	}
 	return c, !r.bad && err == nil && c.lacking() == ""

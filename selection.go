@@ -259,8 +259,8 @@ func (s *selection) earlier(i int) citation {
 	c, ok := s.claims.objects[i]
 	if !ok {
 		c.take(s.items[i].Citation) // it has been found valid
-		if c.scope == s.scope {
-			c.scope = ""
+		if c.Scope == s.scope {
+			c.Scope = ""
 		}
 	}
 	return c
