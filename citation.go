@@ -68,7 +68,7 @@ func (c *ArtifactCitation) UnmarshalJSON(data []byte) error {
 func marshalCitation(v any) ([]byte, error) {
 	var c citation
 	c.take(v)
-	if err := c.validate(); err != nil {
+	if err := c.validate(lineQuoter); err != nil {
 		err.Item = -1
 		return nil, err
 	}
@@ -97,7 +97,7 @@ type citation struct {
 	object []byte // of any other citation: the compact JSON object
 	key    []byte // the same with its strings spelt one way, to compare
 	lacks  string // once it is resolved, what lacking returns
-	asIs   bool   // its strings are ASCII without a character that is ever escaped
+	asIs   bool   // its strings are ASCII that the renderer writes as it is
 	parsed bool   // to resolve it took more than a look
 }
 
@@ -110,9 +110,9 @@ const (
 	objectForm
 )
 
-// resolve makes c, which is zero, what v cites, seen from a renderer's scope. What lacks an id is
-// not checked further.
-func (c *citation) resolve(v any, scope string) *Error {
+// resolve makes c, which is zero, what v cites, seen from the scope of a renderer that writes with
+// t. What lacks an id is not checked further.
+func (c *citation) resolve(v any, scope string, t *quote.Escaper) *Error {
 	if !c.take(v) {
 		var err *Error
 		if *c, err = objectCitation(v); err != nil {
@@ -123,7 +123,7 @@ func (c *citation) resolve(v any, scope string) *Error {
 	if c.lacks = c.lacking(); c.lacks != "" {
 		return nil
 	}
-	if err := c.validate(); err != nil {
+	if err := c.validate(t); err != nil {
 		return err
 	}
 	if c.Scope == scope {
@@ -168,10 +168,10 @@ func (c *citation) lacking() string {
 	return ""
 }
 
-// validate checks that the strings of c are UTF-8, and notes whether they are written as they are.
-func (c *citation) validate() *Error {
-	c.asIs = quote.Plain(c.Scope) && quote.Plain(c.Memory.Family) &&
-		quote.Plain(c.Memory.ArtifactID) && quote.Plain(c.EntryID) && quote.Plain(c.EntryVersionID)
+// validate checks that the strings of c are UTF-8, and notes whether t writes them as they are.
+func (c *citation) validate(t *quote.Escaper) *Error {
+	c.asIs = t.Plain(c.Scope) && t.Plain(c.Memory.Family) && t.Plain(c.Memory.ArtifactID) &&
+		t.Plain(c.EntryID) && t.Plain(c.EntryVersionID)
 	if c.asIs {
 		return nil
 	}
@@ -397,7 +397,7 @@ func (r *exactReader) text(end string) string {
 	s := r.rest[:n]
 	r.rest = r.rest[n:]
 	r.must(end)
-	r.bad = !quote.Plain(s) || r.bad
+	r.bad = !lineQuoter.Plain(s) || r.bad
 	return s
 }
 

@@ -145,8 +145,8 @@ func (j JSON) AppendReport(dst []byte, items []Item, b Budget, r *Report) ([]byt
 	if err != nil {
 		return dst, err
 	}
-	var sel selection
-	sel.begin(items, j.Scope, limits.item, r.Items)
+	sel := selection{scope: j.Scope, quoter: w.quoter}
+	sel.begin(items, limits.item, r.Items)
 	r.Items = sel.report
 	b.spell(&r.Budget)
 	if b.Counter != nil {

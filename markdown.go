@@ -75,8 +75,8 @@ func (m Markdown) AppendReport(dst []byte, items []Item, b Budget, r *Report) ([
 	if err != nil {
 		return dst, err
 	}
-	var sel selection
-	sel.begin(items, m.Scope, limits.item, r.Items)
+	sel := selection{scope: m.Scope, quoter: asciiQuoter}
+	sel.begin(items, limits.item, r.Items)
 	r.Items = sel.report
 	b.spell(&r.Budget)
 	w.items = w.order(&sel)

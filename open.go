@@ -179,7 +179,8 @@ func (o *opener) line(scope string) *Error {
 	if len(o.spans) == 0 && o.omitted == 0 {
 		return openError(ErrUndeliverable, top[1].ValueStart)
 	}
-	o.s.begin(make([]Item, len(o.spans)), scope, math.MaxInt, nil)
+	o.s.scope, o.s.quoter = scope, o.w.quoter
+	o.s.begin(make([]Item, len(o.spans)), math.MaxInt, nil)
 	o.items = make([]Delivered, len(o.spans))
 	for i, s := range o.spans {
 		if o.items[i], err = o.item(i, s.start); err != nil {

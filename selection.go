@@ -13,7 +13,8 @@ type selection struct {
 	items     []Item
 	report    []ItemReport
 	scope     string
-	looked    int // how many bytes of a content are looked at
+	quoter    *quote.Escaper // of citations
+	looked    int            // how many bytes of a content are looked at
 	claims    claims
 	delivered int
 	many      bool // there may be more passes over the items than one
@@ -21,7 +22,7 @@ type selection struct {
 }
 
 // begin starts a report, in the memory given if that is enough.
-func (s *selection) begin(items []Item, scope string, looked int, memory []ItemReport) {
+func (s *selection) begin(items []Item, looked int, memory []ItemReport) {
 	if memory == nil || cap(memory) < len(items) {
 		memory = make([]ItemReport, len(items))
 	}
@@ -29,7 +30,7 @@ func (s *selection) begin(items []Item, scope string, looked int, memory []ItemR
 	for i := range items {
 		report[i] = ItemReport{SourceBytes: len(items[i].Content)}
 	}
-	s.items, s.report, s.scope, s.looked = items, report, scope, looked
+	s.items, s.report, s.looked = items, report, looked
 	if len(items) > fewItems {
 		s.claims.many = make([]claim, powerOfTwo(2*len(items)))
 	}
@@ -128,7 +129,7 @@ func (s *selection) resolve(i int, c *citation) *Error {
 			return nil
 		}
 	}
-	err := c.resolve(s.items[i].Citation, s.scope)
+	err := c.resolve(s.items[i].Citation, s.scope, s.quoter)
 	if s.many && err == nil && c.parsed {
 		s.claims.keep(i, c)
 	}

@@ -86,6 +86,20 @@ func (t *Escaper) standAlone(first, last rune) bool {
 	return true
 }
 
+// Plain reports that s is ASCII that t writes as it is. Of a character that only the other classes
+// of ASCII escape it may say no.
+func (t *Escaper) Plain(s string) bool {
+	n := len(s)
+	if n < wordBytes {
+		return n == 0 || t.dirtyBytes(loadShort(s)) == 0
+	}
+	dirty := t.dirtyBytes(load64(s, n-wordBytes))
+	for i := 0; i < n-wordBytes; i += wordBytes {
+		dirty |= t.dirtyBytes(load64(s, i))
+	}
+	return dirty == 0
+}
+
 // AppendLiteral appends s, which is valid UTF-8, as a JSON string literal.
 func (t *Escaper) AppendLiteral(dst []byte, s string) []byte {
 	dst, _, _ = t.AppendString(append(dst, '"'), s, math.MaxInt)

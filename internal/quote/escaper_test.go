@@ -59,7 +59,7 @@ func TestAppendStringSeams(t *testing.T) {
 			limit = r.IntN(len(whole) + 2)
 		}
 		compareAppend(t, escaper, s, limit, r.IntN(len(whole)+40))
-		if Plain(s) {
+		if escaper.Plain(s) {
 			require.Equal(t, s, whole)
 		}
 		if utf8.ValidString(s) && s != "" {
@@ -68,6 +68,25 @@ func TestAppendStringSeams(t *testing.T) {
 			require.Len(t, last, written)
 		}
 	}
+}
+
+func TestPlain(t *testing.T) {
+	for n := range 20 {
+		for at := range n {
+			for c := range 256 {
+				s := strings.Repeat("a", at) + string([]byte{byte(c)}) + strings.Repeat("z", n-at-1)
+				for classes := range All + 1 {
+					written, _, _ := slowString(For(classes), s, math.MaxInt)
+					same := written == s
+					if plain := For(classes).Plain(s); classes&(Controls|Markup) == 0 ||
+						classes == All || !same {
+						require.Equal(t, same, plain, "%q", s)
+					}
+				}
+			}
+		}
+	}
+	require.True(t, For(0).Plain(""))
 }
 
 // TestAppendStringRoom has blocks of all numbers of escapes end where the room does.

@@ -51,23 +51,6 @@ func CutAt(s string, i, n int) int {
 	return end
 }
 
-// Plain reports whether s is ASCII without a character that any class escapes, so that every
-// escaper writes it as it is.
-func Plain(s string) bool {
-	n := len(s)
-	if n < wordBytes {
-		return n == 0 || unplain(loadShort(s)) == 0
-	}
-	dirty := unplain(load64(s, n-wordBytes))
-	for i := 0; i < n-wordBytes; i += wordBytes {
-		dirty |= unplain(load64(s, i))
-	}
-	return dirty == 0
-}
-
-// unplain tells the bytes of w that some escaper does not write as they are.
-func unplain(w uint64) uint64 { return (suspects(w) | classSuspects(w)) & highBits }
-
 // StringRun returns the length of a prefix of s, perhaps not the longest, of characters that may
 // stand in a JSON string as they are.
 func StringRun(s []byte) int {

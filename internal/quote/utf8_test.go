@@ -1,7 +1,6 @@
 package quote
 
 import (
-	"math"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -58,19 +57,6 @@ func TestFirstInvalidAtEachByte(t *testing.T) {
 			bytes[at] = text[at]
 		}
 	}
-}
-
-func TestPlain(t *testing.T) {
-	for n := range 20 {
-		for at := range n {
-			for c := range 256 {
-				s := strings.Repeat("a", at) + string([]byte{byte(c)}) + strings.Repeat("z", n-at-1)
-				written, _, _ := slowString(For(All), s, math.MaxInt)
-				require.Equal(t, written == s, Plain(s), "%q", s)
-			}
-		}
-	}
-	require.True(t, Plain(""))
 }
 
 func TestCutAt(t *testing.T) {
