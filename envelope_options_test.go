@@ -380,6 +380,10 @@ func TestChecksumRefusesCuts(t *testing.T) {
 	small := []envelope.Item{memory("e1", "abc"), memory("e2", `"},"x`), {}}
 	other := []envelope.Item{memory("e1", "abd"), memory("e3", "cba"), memory("e4", "x")}
 	type texts = map[string]bool
+	step := 1
+	if testing.Short() {
+		step = 7
+	}
 	refused := func(t *testing.T, j envelope.JSON, intact texts, text string) (checksum bool) {
 		_, err := j.Open(text)
 		if (err == nil) != intact[text] {
@@ -400,7 +404,7 @@ func TestChecksumRefusesCuts(t *testing.T) {
 		plain := func(text string) string { return member.ReplaceAllString(text, "") }
 		t.Run(fmt.Sprintf("every pair of cut points, bare=%t", bare), func(t *testing.T) {
 			for i := range len(a.Content) + 1 {
-				for k := i; k <= len(a.Content); k++ {
+				for k := i; k <= len(a.Content); k += step {
 					text := a.Content[:i] + a.Content[k:]
 					if refused(t, j, intact, text) {
 						if _, err := naive.Open(plain(text)); err == nil {
@@ -408,10 +412,7 @@ func TestChecksumRefusesCuts(t *testing.T) {
 						}
 					}
 				}
-				for k := range len(b.Content) + 1 { // two halves of different texts
-					if testing.Short() && k%7 != 0 {
-						continue
-					}
+				for k := i % step; k <= len(b.Content); k += step { // halves of different texts
 					if text := a.Content[:i] + b.Content[k:]; refused(t, j, intact, text) {
 						if _, err := naive.Open(plain(text)); err == nil {
 							caught++
@@ -424,7 +425,7 @@ func TestChecksumRefusesCuts(t *testing.T) {
 		t.Run(fmt.Sprintf("every byte, bare=%t", bare), func(t *testing.T) {
 			for i := range len(a.Content) {
 				changed := []byte(a.Content)
-				for c := range 256 {
+				for c := i % step; c < 256; c += step {
 					changed[i] = byte(c)
 					refused(t, j, intact, string(changed))
 				}
@@ -434,7 +435,7 @@ func TestChecksumRefusesCuts(t *testing.T) {
 	t.Run("at random in long texts", func(t *testing.T) {
 		rounds := 1_000_000
 		if testing.Short() {
-			rounds = 20_000
+			rounds = 5_000
 		}
 		rng := rand.New(rand.NewPCG(31, 1))
 		j := envelope.JSON{Bare: true, Omitted: true, Checksum: true}

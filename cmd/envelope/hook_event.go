@@ -104,6 +104,12 @@ func (b *objectBounds) advance(data []byte) (complete, wrong bool) {
 		switch c := data[b.at]; {
 		case b.escaped:
 			b.escaped = false
+		case b.inString && c != '"' && c != '\\':
+			next := bytes.IndexAny(data[b.at:], `"\`)
+			if next < 0 {
+				next = len(data) - b.at
+			}
+			b.at += next - 1
 		case b.inString:
 			b.escaped = c == '\\'
 			b.inString = c != '"'
