@@ -190,6 +190,9 @@ func (c *claims) slots() []claim {
 // cheap as long as they spread the citations at hand: after a few collisions an item they are made
 // anew, so that the author of citations that collide makes nobody wait.
 func (s *selection) claim(i int, c *citation) bool {
+	if len(s.items) == 1 && !c.parsed {
+		return true
+	}
 	kind := kindOf(&s.items[i])
 	table := s.claims.slots()
 	own := s.claims.claimOf(i, kind, c)
