@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/untrusted-context/envelope/internal/forms"
 	"github.com/untrusted-context/envelope/internal/strictjson"
 )
 
@@ -79,7 +80,8 @@ const maxDepth = 10000
 
 const byteOrderMark = "\ufeff"
 
-// headLength is how many bytes of a file tell its encoding.
+// headLength is how many bytes of a file tell its encoding: more than any mark, and four characters
+// of UTF-16.
 const headLength = 8
 
 // encoded reports whether a file that begins with head is in another encoding than UTF-8, or
@@ -89,10 +91,8 @@ func encoded(head []byte) bool {
 	if end := bytes.IndexByte(head, '\n'); end >= 0 {
 		head = head[:end]
 	}
-	for _, mark := range encodingMarks {
-		if bytes.HasPrefix(head, []byte(mark)) {
-			return true
-		}
+	if _, ok := forms.Of(head); ok {
+		return true
 	}
 	// UTF-16 without a mark: the first characters of a log are ASCII, and of each one byte is NUL.
 	return len(head) == headLength && (alternates(head) || head[0] == 0 && alternates(head[1:]))
@@ -106,19 +106,6 @@ func alternates(b []byte) bool {
 		}
 	}
 	return true
-}
-
-var encodingMarks = []string{
-	"\xff\xfe",                             // UTF-16LE, UTF-32LE
-	"\xfe\xff",                             // UTF-16BE
-	"\x00\x00\xfe\xff",                     // UTF-32BE
-	"\x1f\x8b",                             // gzip
-	"\x28\xb5\x2f\xfd",                     // zstd
-	"\xfd7zXZ\x00",                         // xz
-	"BZh1", "BZh2", "BZh3", "BZh4", "BZh5", // bzip2, by its block size
-	"BZh6", "BZh7", "BZh8", "BZh9", //
-	"\x04\x22\x4d\x18", // lz4
-	"PK\x03\x04",       // zip
 }
 
 // checker decides whether a line is a record. Its Data is the line that it checked last.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/untrusted-context/envelope/internal/forms"
 	"github.com/untrusted-context/envelope/internal/strictjson"
 )
 
@@ -61,10 +62,11 @@ func (e *inputError) Error() string {
 // rendered from it hold no NUL, so that one NUL among the first bytes tells UTF-16 and UTF-32
 // without a byte order mark.
 func form(data []byte) string {
-	for _, f := range forms {
-		if bytes.HasPrefix(data, []byte(f.magic)) {
-			return f.advice
-		}
+	switch f, ok := forms.Of(data); {
+	case ok && f.Unpack != "":
+		return fmt.Sprintf("compressed with %s: unpack it first: %s", f.Name, f.Unpack)
+	case ok:
+		return unicodeForm(f.Name)
 	}
 	var b [4]byte
 	copy(b[:], data)
@@ -82,26 +84,8 @@ func form(data []byte) string {
 	return ""
 }
 
-// forms are the first bytes of other forms. UTF-32LE comes before UTF-16LE, whose mark it begins
-// with.
-var forms = []struct{ magic, advice string }{
-	{"\xff\xfe\x00\x00", unicodeForm("UTF-32LE")},
-	{"\x00\x00\xfe\xff", unicodeForm("UTF-32BE")},
-	{"\xff\xfe", unicodeForm("UTF-16LE")},
-	{"\xfe\xff", unicodeForm("UTF-16BE")},
-	{"\x1f\x8b", packedForm("gzip", "gzip -dc")},
-	{"\x28\xb5\x2f\xfd", packedForm("zstd", "zstd -dc")},
-	{"\xfd7zXZ\x00", packedForm("xz", "xz -dc")},
-	{"BZh91AY&SY", packedForm("bzip2", "bzip2 -dc")},
-	{"PK\x03\x04", packedForm("zip", "unzip -p")},
-}
-
 func unicodeForm(name string) string {
 	return name + ", not UTF-8: convert it: iconv -f " + name + " -t UTF-8"
-}
-
-func packedForm(name, command string) string {
-	return fmt.Sprintf("compressed with %s: unpack it first: %s", name, command)
 }
 
 // isResponse reports whether data is one JSON object that was meant as the response of four
