@@ -212,10 +212,13 @@ func (c *citation) hash(kind string) uint64 {
 // glance is a cheap hash, for citations of which it does no harm when all collide.
 func (c *citation) glance() uint64 {
 	const odd = 0x9e3779b97f4a7c15
-	h := uint64(c.Memory.Revision)*odd + uint64(len(c.key))
-	for _, s := range [...]string{c.Memory.ArtifactID, c.EntryID, c.EntryVersionID} {
-		h = h*odd + uint64(len(s)) + quote.LastWord(s)
+	id := c.EntryID
+	if c.form != memoryForm {
+		id = c.Memory.ArtifactID
 	}
+	h := uint64(c.Memory.Revision)*odd + uint64(len(c.key))
+	h = h*odd + uint64(len(id)) + quote.LastWord(id)
+	h = h*odd + uint64(len(c.EntryVersionID)) + quote.LastWord(c.EntryVersionID)
 	return h * odd
 }
 
