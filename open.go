@@ -6,28 +6,10 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/untrusted-context/envelope/internal/quote"
 	"github.com/untrusted-context/envelope/internal/strictjson"
 )
-
-// Delivered is an item as it stands in an envelope.
-type Delivered struct {
-	Item           // its Kind is never "", its Citation is a json.RawMessage
-	Truncated bool // its Content is a prefix of the source and an ellipsis
-}
-
-// DecodeCitation decodes the citation into v as json.Unmarshal does, for a type of the caller's,
-// a [MemoryCitation] or an [ArtifactCitation]. The error is an *[Error] that wraps [ErrDecode]
-// and the decoder's own.
-func (d Delivered) DecodeCitation(v any) error {
-	raw, _ := d.Citation.(json.RawMessage)
-	if err := json.Unmarshal(raw, v); err != nil {
-		return &Error{Err: ErrDecode, Item: -1, Field: "citation", Offset: -1, cause: err}
-	}
-	return nil
-}
 
 // Open returns the items of an envelope. It accepts exactly the texts that [JSON.Append] of the
 // same renderer (wrapper, trust, scope, classes and options of the line) can produce, from any
@@ -85,18 +67,27 @@ func (j JSON) Filter(text string, keep func(i int, d Delivered) bool) (string, e
 }
 
 // open opens a text.
-func (w *jsonWriter) open(text, scope string) (*opener, error) {
+func (w *jsonWriter) open(text, scope string) (*opened, error) {
+	if read := w.openWritten(text, scope); read != nil {
+		return read, nil
+	}
+	return w.openStrict(text, scope)
+}
+
+// openStrict opens any text, or says what is wrong with it.
+func (w *jsonWriter) openStrict(text, scope string) (*opened, error) {
 	f := frame{string(w.appendFrame(nil)), "\n" + w.wrapper.End, &w.wrapper, false}
 	line, start, fault := f.inside(text)
 	if fault != nil {
 		return nil, fault
 	}
-	o := &opener{w: w, source: text, text: []byte(text[:start+len(line)]), start: start}
+	o := &opener{w: w, source: text, text: []byte(text[:start+len(line)])}
+	o.start = start
 	o.out = w.appendOpening(make([]byte, 0, len(text)+len(text)/8))
 	if fault = o.line(scope); fault == nil {
 		o.out = w.appendClosing(o.out, start, o.omitted)
 		if string(o.out) == text {
-			return o, nil // lineFault would find nothing, since Append writes no such line
+			return &o.opened, nil // lineFault would find nothing, since Append writes no such line
 		}
 		fault = openError(ErrNotCanonical, difference(string(o.out), text))
 	}
@@ -125,21 +116,15 @@ func lineFault(line string, m *markers) (at int, what error) {
 
 // opener reads the line of an envelope and writes it anew from what it has read.
 type opener struct {
+	opened
 	w       *jsonWriter
 	source  string
 	text    []byte // the same up to the end of the line
-	start   int    // of the line
 	scanner strictjson.Scanner
 	s       selection
-	spans   []span // of the items in the text
-	items   []Delivered
-	omitted int
 	out     []byte
 	decoded []byte // of the last string
 }
-
-// span is where something stands.
-type span struct{ start, end int }
 
 // line reads the line.
 func (o *opener) line(scope string) *Error {
@@ -201,9 +186,6 @@ func (o *opener) checksum(m strictjson.Member) *Error {
 	return nil
 }
 
-// mostOmitted is more than a slice of items is long on every machine.
-const mostOmitted = math.MaxInt32
-
 // count reads how many items were left out: digits, of a number up to mostOmitted.
 func (o *opener) count(m strictjson.Member) (int, *Error) {
 	n, err := strconv.ParseUint(string(o.text[m.ValueStart:m.ValueEnd]), 10, 32)
@@ -211,27 +193,6 @@ func (o *opener) count(m strictjson.Member) (int, *Error) {
 		return 0, openError(ErrMember, m.ValueStart)
 	}
 	return int(n), nil
-}
-
-// cuts refuses items of which no budget can have cut those that are cut. Only the last can have
-// been cut for want of room, since that leaves no room for another item. Any other was cut for
-// the item bound, which is then less than one character longer than what was delivered, and which
-// no content exceeds. What holds of the items holds of some of them, so that [JSON.Filter] needs
-// no rule of its own.
-func (o *opener) cuts() *Error {
-	longest := 0
-	for i := range o.items {
-		longest = max(longest, len(o.items[i].Content))
-	}
-	for i := range len(o.items) - 1 {
-		d := &o.items[i]
-		if d.Truncated && longest >= len(d.Content)+utf8.UTFMax {
-			err := openError(ErrUndeliverable, o.spans[i].start)
-			err.Item = i
-			return err
-		}
-	}
-	return nil
 }
 
 // item reads the item that begins at byte start, and writes it.
