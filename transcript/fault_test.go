@@ -194,6 +194,7 @@ func TestEncoding(t *testing.T) {
 		"UTF-16BE":                             encode(binary.BigEndian, "\ufeff"+log),
 		"UTF-16LE without a mark":              encode(binary.LittleEndian, log),
 		"UTF-16BE without a mark":              encode(binary.BigEndian, log),
+		"no more than tells it":                encode(binary.LittleEndian, "null"),
 		"UTF-32LE":                             "\xff\xfe\x00\x00{\x00\x00\x00",
 		"UTF-32BE":                             "\x00\x00\xfe\xff\x00\x00\x00{",
 		"gzip":                                 gz.String(),
@@ -223,6 +224,10 @@ func TestEncoding(t *testing.T) {
 	for _, text := range []string{
 		"{\x00\x00\x00\x00\x00", "\x00{\x00\x00", "{\x00}\n", "\x00{\x00\xff", "\x00\n\x00k",
 		"\n\xff\xfe", "PK {}", "\xff{}",
+		"n\x00u\x00l\x00l", "n\x00u\x00l\x00lx", // a byte is missing, or none of UTF-16
+		"{\x00}\x00\n\x00{\x00", "\n\x00{\x00}\x00\n\x00", // a line too short to tell
+		"xa\x00b\x00c\x00d",                                  // begins with no NUL
+		"\x80\x00a\x00b\x00c\x00", "\xe9\x00a\x00b\x00c\x00", // not ASCII
 	} {
 		in := requireAgreement(t, text, transcript.Options{})
 		for _, fault := range in.Faults {

@@ -93,7 +93,8 @@ func run() error {
 		return err
 	}
 	defer os.RemoveAll(work)
-	t := &tester{pkg: pkg, dir: filepath.Dir(pkg.CompiledGoFiles[0]), work: work}
+	t := &tester{pkg: pkg, dir: filepath.Dir(pkg.CompiledGoFiles[0]), work: work,
+		patience: 10 * time.Second}
 	if err := t.prepare(files); err != nil {
 		return err
 	}
@@ -194,6 +195,7 @@ type tester struct {
 	dir, work string
 	binary    string
 	stages    []stage
+	patience  time.Duration // with tests that do nothing
 	spent     time.Duration // by the last run
 }
 
@@ -288,7 +290,7 @@ func (t *tester) compile(overlay map[string][]byte, binary string) error {
 }
 
 // run runs the tests, of which a mutant must not take all memory. The limit is of the processor's
-// time, so that a busy machine makes no difference; only who sleeps runs into the other.
+// time, so that a busy machine makes no difference; the other is for those that sleep.
 func (t *tester) run(binary string, id int, limit time.Duration, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute+10*limit)
 	defer cancel()
@@ -297,14 +299,52 @@ func (t *tester) run(binary string, id int, limit time.Duration, args ...string)
 	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", script, "sh", binary}, args...)...)
 	cmd.Dir = t.dir
 	cmd.Env = append(os.Environ(), chooser+"="+strconv.Itoa(id))
+	// What the tests started ends with them, even when they wait for it for ever.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
-	output, err := cmd.CombinedOutput()
+	var output bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &output, &output
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	go t.watch(ctx, cancel, cmd.Process.Pid)
+	err := cmd.Wait()
 	state, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
 	if ok && err != nil && state.Signaled() && state.Signal() == syscall.SIGKILL {
 		err = errTime
 	}
 	t.spent = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	return output, err
+	return output.Bytes(), err
+}
+
+// watch ends tests that wait for what does not come: they leave the processor alone for t.patience,
+// which those do not that only have to share it. Where there is no /proc it does nothing.
+func (t *tester) watch(ctx context.Context, end func(), pid int) {
+	const ticks = 3 // a hundredth of a second each, for who looks up now and then
+	before, since := 0, time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(t.patience / 10):
+		}
+		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		_, rest, found := strings.Cut(string(data), ") ")
+		fields := strings.Fields(rest)
+		if err != nil || !found || len(fields) < 13 {
+			return
+		}
+		user, _ := strconv.Atoi(fields[11])
+		system, _ := strconv.Atoi(fields[12])
+		switch now := user + system; {
+		case now > before+ticks:
+			before, since = now, time.Now()
+		case time.Since(since) >= t.patience:
+			end()
+			return
+		}
+	}
 }
 
 var errTime = errors.New("no time left")

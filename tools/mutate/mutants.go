@@ -198,10 +198,32 @@ func (c *collector) site(n ast.Node, typ string, variants []variant) {
 		return
 	}
 	s := &site{start: c.offset(n.Pos()), end: c.offset(n.End()), typ: typ}
+	alone := typ != "" && c.recovers(n)
 	for _, v := range variants {
-		s.mutants = append(s.mutants, c.mutant(n, v.how, v.text))
+		m := c.mutant(n, v.how, v.text)
+		s.mutants = append(s.mutants, m)
+		if alone {
+			m.lone = slices.Concat(c.file.src[:s.start],
+				[]byte("("+v.text+")"), c.file.src[s.end:])
+		}
 	}
-	c.file.sites = append(c.file.sites, s)
+	if !alone {
+		c.file.sites = append(c.file.sites, s)
+	}
+}
+
+// recovers reports whether an expression calls recover, which stops no panic in a function around
+// it: recover() != nil is not to become func() bool { return recover() != nil }().
+func (c *collector) recovers(n ast.Node) bool {
+	found := false
+	ast.Inspect(n, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			found = found || c.pkg.TypesInfo.Uses[id] == types.Universe.Lookup("recover")
+		}
+		_, other := n.(*ast.FuncLit)
+		return !other && !found
+	})
+	return found
 }
 
 // walk visits what can be switched at run time, outer nodes first.
