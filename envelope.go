@@ -125,8 +125,9 @@ type JSON struct {
 // The error is an *[Error] about an option or the budget; dst is then returned as it was given,
 // with an empty report. Faults of items are in the report and never fail the call. Append may
 // write to the spare capacity of dst whatever it returns. With typed citations and capacity for
-// the text it allocates once for up to 16 items, for the report, and twice for more (unless what
-// is written of one citation passes a kilobyte where the budget is nearly full).
+// the text it allocates once, for the report (unless what is written of one citation passes a
+// kilobyte where the budget is nearly full). More than 16 items need a table as well, which the
+// next call uses again.
 func (j JSON) Append(dst []byte, items []Item, b Budget) ([]byte, Report, error) {
 	var r Report
 	dst, err := j.AppendReport(dst, items, b, &r)
@@ -134,7 +135,7 @@ func (j JSON) Append(dst []byte, items []Item, b Budget) ([]byte, Report, error)
 }
 
 // AppendReport is [JSON.Append] for a caller who renders often: it fills r, and reuses the memory
-// of r.Items to its capacity, so that in the end nothing is allocated for up to 16 items.
+// of r.Items to its capacity, so that in the end nothing is allocated.
 func (j JSON) AppendReport(dst []byte, items []Item, b Budget, r *Report) ([]byte, error) {
 	*r = Report{Items: r.Items[:0]}
 	w, err := j.writer()
@@ -147,6 +148,7 @@ func (j JSON) AppendReport(dst []byte, items []Item, b Budget, r *Report) ([]byt
 	}
 	sel := selection{scope: j.Scope, quoter: w.quoter}
 	sel.begin(items, limits.item, r.Items)
+	defer sel.end()
 	r.Items = sel.report
 	b.spell(&r.Budget)
 	if b.Counter != nil {

@@ -193,11 +193,7 @@ func TestJSONAllocations(t *testing.T) {
 							t.Fatal(err)
 						}
 					})
-					most := 1.0
-					if n > 16 {
-						most = 2
-					}
-					assert.LessOrEqual(t, allocations, most,
+					assert.LessOrEqual(t, allocations, 1.0,
 						"%s, %d items, %+v, %+v", name, n, b, j)
 				}
 			}

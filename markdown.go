@@ -77,6 +77,7 @@ func (m Markdown) AppendReport(dst []byte, items []Item, b Budget, r *Report) ([
 	}
 	sel := selection{scope: m.Scope, quoter: asciiQuoter}
 	sel.begin(items, limits.item, r.Items)
+	defer sel.end()
 	r.Items = sel.report
 	b.spell(&r.Budget)
 	w.items = w.order(&sel)

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -70,15 +71,43 @@ func TestAppendReportAfterAny(t *testing.T) {
 		require.Equal(t, string(want), string(got))
 		require.Empty(t, cmp.Diff(fresh, r, sameText))
 	}
-	items := make([]envelope.Item, 16)
+	for _, n := range []int{16, 17, 200} {
+		items := make([]envelope.Item, n)
+		for i := range items {
+			items[i] = memory(fmt.Sprint(i), "x")
+		}
+		r = envelope.Report{}
+		dst := make([]byte, 0, 8000)
+		assert.Zero(t, testing.AllocsPerRun(20, func() {
+			_, _ = envelope.JSON{}.AppendReport(dst, items, envelope.Budget{}, &r)
+		}), "%d items: the first call, which does not count, has made the room", n)
+	}
+}
+
+// A table that is used again has nothing of an earlier call in it. Calls at once have their own.
+func TestTablesAreUsedAgain(t *testing.T) {
+	items := make([]envelope.Item, 300)
 	for i := range items {
 		items[i] = memory(fmt.Sprint(i), "x")
 	}
-	r = envelope.Report{}
-	dst := make([]byte, 0, 8000)
-	assert.Zero(t, testing.AllocsPerRun(20, func() {
-		_, _ = envelope.JSON{}.AppendReport(dst, items, envelope.Budget{}, &r)
-	}), "the first, which does not count, has made the room")
+	budget := envelope.Budget{MaxBytes: -1, MaxItems: -1}
+	var group sync.WaitGroup
+	for k := range 4 {
+		group.Add(1)
+		go func() {
+			defer group.Done()
+			rng := rand.New(rand.NewPCG(22, uint64(k)))
+			for range 300 {
+				n := 17 + rng.IntN(len(items)-17)
+				twice := append(items[:n:n], items[:n]...)
+				_, report, err := envelope.JSON{}.Append(nil, twice, budget)
+				assert.NoError(t, err)
+				assert.Equal(t, n, report.Count(envelope.Included))
+				assert.Equal(t, n, report.Count(envelope.Duplicate))
+			}
+		}()
+	}
+	group.Wait()
 }
 
 func TestReport(t *testing.T) {

@@ -3,6 +3,7 @@ package envelope
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/untrusted-context/envelope/internal/quote"
 )
@@ -31,18 +32,11 @@ func (s *selection) begin(items []Item, looked int, memory []ItemReport) {
 		report[i] = ItemReport{SourceBytes: len(items[i].Content)}
 	}
 	s.items, s.report, s.looked = items, report, looked
-	if len(items) > fewItems {
-		s.claims.many = make([]claim, powerOfTwo(2*len(items)))
-	}
+	s.claims.begin(len(items))
 }
 
-func powerOfTwo(least int) int {
-	n := 1
-	for n < least {
-		n *= 2
-	}
-	return n
-}
+// end gives back what the selection has borrowed. What its report says stays.
+func (s *selection) end() { s.claims.end() }
 
 // candidate decides what can be decided about item i before it is rendered: it reads the citation
 // into c, which is zero, and reports whether the item is to be rendered. With full, its renderer
@@ -152,7 +146,8 @@ func (s *selection) settle(i int, t trimmed) {
 // claims is a hash table, open and at most half full, of the candidates by kind and citation.
 type claims struct {
 	few     [2 * fewItems]claim // used for up to fewItems items
-	many    []claim             // used for more
+	many    []claim             // used for more: the beginning of the table lent
+	lent    *[]claim            // or nil
 	newest  int                 // the slot of the newest claim
 	steps   int                 // how often a slot was taken by another citation
 	seeded  bool                // hashes are such that nobody can choose citations that collide
@@ -167,6 +162,40 @@ type claim struct {
 
 // fewItems is how many items may all be compared with each other.
 const fewItems = 16
+
+// tables are the tables of selections that have ended, to be used again.
+var tables sync.Pool
+
+// begin makes room for the claims of so many items.
+func (c *claims) begin(items int) {
+	if items <= fewItems {
+		return
+	}
+	slots := powerOfTwo(2 * items)
+	c.lent, _ = tables.Get().(*[]claim)
+	if c.lent == nil || len(*c.lent) < slots {
+		table := make([]claim, slots)
+		c.lent = &table
+	}
+	c.many = (*c.lent)[:slots]
+	clear(c.many)
+}
+
+func powerOfTwo(least int) int {
+	n := 1
+	for n < least {
+		n *= 2
+	}
+	return n
+}
+
+// end gives the table back, with claims that nobody will read.
+func (c *claims) end() {
+	if c.lent != nil {
+		tables.Put(c.lent)
+		c.lent, c.many = nil, nil
+	}
+}
 
 // withdraw takes the newest claim back. No later one can have been pushed aside by it.
 func (c *claims) withdraw() { c.slots()[c.newest] = claim{} }
