@@ -164,6 +164,9 @@ func TestJSON(t *testing.T) {
 		{"a raw message's are not", json.RawMessage("\"\u0085\u2028\""), "\"\u0085\u2028\""},
 		{"what a strict reader refuses is for the caller to look for", spells(loose), loose},
 		{"a number beyond a binary64", json.Number("1e999"), `1e999`},
+		{"the least digit", json.Number("0"), `0`},
+		{"the greatest", json.Number("9"), `9`},
+		{"bytes with a method of their own", []jsonByte{1}, `[true]`},
 		{"no value", nil, `null`},
 		{"a nil function behind a pointer", (*func())(nil), `null`},
 		{"a value that JSON does not have", math.NaN(), ""},
@@ -203,6 +206,45 @@ func TestJSON(t *testing.T) {
 	}
 	_, err := JSON([]any{fails{}}, deep)
 	assert.ErrorIs(t, err, errFails)
+}
+
+type failsJSON struct{}
+
+func (failsJSON) MarshalJSON() ([]byte, error) { return []byte("1"), errFails }
+
+type jsonByte byte
+
+func (jsonByte) MarshalJSON() ([]byte, error) { return []byte("true"), nil }
+
+// An error that encoding/json has is the same error here, and no panic that was caught.
+func TestJSONErrors(t *testing.T) {
+	for _, tt := range []struct {
+		why, want string
+		v         any
+	}{
+		{"a method's own", "error calling MarshalJSON for type encode.failsJSON: no", failsJSON{}},
+		{"of text, which only encoding/json names so", "error calling MarshalJSON for type encode.fails: no", fails{}},
+		{"no JSON", "error calling MarshalJSON for type encode.spells: ", spells("{")},
+		{"a type", "unsupported type: chan int", make(chan int)},
+		{"a type of names", "unsupported type: map[bool]int", map[bool]int{}},
+		{"a name that is nil", "unsupported type: encoding.TextMarshaler",
+			map[encoding.TextMarshaler]int{nil: 1}},
+		{"a value", "unsupported value: NaN", math.NaN()},
+		{"another", "unsupported value: -Inf", math.Inf(-1)},
+		{"of 32 bits", "unsupported value: +Inf", float32(math.Inf(1))},
+		{"a number of one letter", "invalid number literal", json.Number("x")},
+		{"a number that is a string", "invalid number literal", json.Number(`"1"`)},
+		{"a sign alone", "invalid number literal", json.Number("-")},
+		{"an exponent that ends early", "invalid number literal", json.Number("1e")},
+		{"a slash, which comes before 0", "invalid number literal", json.Number("/")},
+		{"a colon, which comes behind 9", "invalid number literal", json.Number(":")},
+	} {
+		data, err := JSON(tt.v, deep)
+		assert.Nil(t, data, tt.why)
+		if assert.Error(t, err, tt.why) {
+			assert.Contains(t, err.Error(), "json: "+tt.want, tt.why)
+		}
+	}
 }
 
 type spells string // encodes itself as that text
@@ -341,6 +383,8 @@ func TestJSONDepth(t *testing.T) {
 		{"a method's where there is none", nested(60, brackets(1)), 60, 60},
 		{"a scalar of a method there", nested(60, json.RawMessage("1")), 60, -1},
 		{"bytes are no level", nested(60, []byte("x")), 60, -1},
+		{"a method's that begins at once", nested(58, json.RawMessage("[[[]]]")), 60, 60},
+		{"beside each other", []any{[]any{}, []any{}, []any{}}, 2, -1},
 		{"10,000", nested(deep, 1), deep, -1},
 		{"and one more", nested(deep+1, 1), deep, deep},
 		{"a million", nested(1_000_000, 1), deep, deep},
@@ -404,10 +448,12 @@ func TestJSONCycles(t *testing.T) {
 	slice[1] = slice[1:]
 	mapped := map[string]any{"a": big}
 	mapped["b"] = []any{1, mapped}
+	alone := map[string]any{}
+	alone["a"] = alone
 	for why, v := range map[string]any{
 		"itself": ring(0, 1), "a long way around": ring(0, 500), "and there": ring(500, 700),
 		"in every field": forked, "a pointer": itself, "an interface": anything,
-		"a slice of itself": slice, "a map": mapped,
+		"a slice of itself": slice, "a map": mapped, "a map alone": alone,
 	} {
 		t.Run(why, func(t *testing.T) {
 			start := time.Now()

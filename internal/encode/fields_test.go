@@ -43,13 +43,20 @@ type (
 		*ping
 		Q int
 	}
-	once   struct{ deeper }
-	deeper struct{ N int }
-	again  struct{ deeper }
-	asked  struct{ N int }
-	Asked  struct{ N int }
-	Number = json.Number
-	Any    interface{ Foo() }
+	first struct {
+		*first
+		Leaf
+	}
+	Partly  struct{ B, D int }
+	partial struct{ Partly }
+	pointer *int
+	once    struct{ deeper }
+	deeper  struct{ N int }
+	again   struct{ deeper }
+	asked   struct{ N int }
+	Asked   struct{ N int }
+	Number  = json.Number
+	Any     interface{ Foo() }
 )
 
 // askedZero has what omitzero asks.
@@ -143,6 +150,16 @@ func TestFieldsOf(t *testing.T) {
 			right
 			B int
 		}{}},
+		{"a level twice and another beside it that has a field of its own", struct {
+			left
+			partial
+			right
+		}{}},
+		{"a struct in itself, and behind it another", first{&first{nil, Leaf{3, 4}}, Leaf{1, 2}}},
+		{"a struct that is not exported and not embedded", struct {
+			a Leaf
+			B int
+		}{Leaf{1, 2}, 3}},
 		{"an embedded struct with a name", struct {
 			Leaf `json:"leaf"`
 		}{}},
@@ -257,7 +274,8 @@ func TestFieldsOf(t *testing.T) {
 			L uintptr        `json:",string"`
 			M Leaf           `json:",string"`
 			N map[string]int `json:",string"`
-		}{D: "a\"\n\u2028é<", E: "1.50", F: &p, J: 1}},
+			O pointer        `json:",string"` // not quoted, as it has a name
+		}{D: "a\"\n\u2028é<", E: "1.50", F: &p, J: 1, O: &p}},
 	}
 	digest := sha256.New()
 	for _, tt := range tests {
@@ -273,14 +291,42 @@ func TestFieldsOf(t *testing.T) {
 			}
 		})
 	}
-	sameEverywhere(t, "24d0b4e681c8ffd0", digest)
+	sameEverywhere(t, "4e30451083837b8d", digest)
+}
+
+type asksItself struct{ Times int }
+
+func (a *asksItself) IsZero() bool {
+	a.Times++
+	return false
+}
+
+// What has an address is asked there, and otherwise a copy of it.
+func TestOmitZeroInPlace(t *testing.T) {
+	type holder struct {
+		A asksItself `json:",omitzero"`
+	}
+	for _, tt := range []struct {
+		why  string
+		v    any
+		want string
+	}{
+		{"has an address", &holder{}, `{"A":{"Times":1}}`},
+		{"has none", holder{}, `{"A":{"Times":0}}`},
+	} {
+		got, err := JSON(tt.v, deep)
+		require.NoError(t, err, tt.why)
+		assert.Equal(t, tt.want, string(got), tt.why)
+	}
 }
 
 func TestValidName(t *testing.T) {
 	for _, name := range []string{"a", " ", "~", "é", "<&>"} {
 		assert.True(t, validName(name), "%q", name)
 	}
-	for _, name := range []string{"", `"`, `\`, "'", "`", ",", "\x7f", "\u0301", "\xff", "a\n"} {
+	for _, name := range []string{
+		"", "\x1f", `"`, `\`, "'", "`", ",", "\x7f", "\u0301", "\xff", "a\n",
+	} {
 		assert.False(t, validName(name), "%q", name)
 	}
 	data, err := JSON(struct {

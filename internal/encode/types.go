@@ -33,12 +33,11 @@ var (
 
 func newTypeInfo(t reflect.Type) *typeInfo {
 	pointer := reflect.PointerTo(t)
-	addressed := t.Kind() != reflect.Pointer
 	info := typeInfo{
 		json:        t.Implements(marshaler),
-		pointerJSON: addressed && pointer.Implements(marshaler),
+		pointerJSON: pointer.Implements(marshaler),
 		text:        t.Implements(textMarshaler),
-		pointerText: addressed && pointer.Implements(textMarshaler),
+		pointerText: pointer.Implements(textMarshaler),
 	}
 	switch t.Kind() {
 	case reflect.Struct:

@@ -42,6 +42,13 @@ func Waits() {
 	}
 }
 
+type fault struct{}
+
+func (*fault) Error() string { return "fault" }
+
+// Fails returns a pointer as an error.
+func Fails() error { return &fault{} }
+
 // Unseen has a capacity that nothing tells.
 func Unseen() []int { return make([]int, 0, 8) }
 `
@@ -52,6 +59,9 @@ import "testing"
 
 func Test(t *testing.T) {
 	Waits()
+	if Fails() == nil {
+		t.Fatal("no error")
+	}
 	if !Recovered() || total != 1 || Spawned() != 1 || len(Unseen()) != 0 {
 		t.Fatal("wrong")
 	}
@@ -89,6 +99,7 @@ func TestMutants(t *testing.T) {
 		"var: 1 => +1 #2":                      killed,
 		"var: 1 => +1 #3":                      killed, // past the end, where the package begins
 		"Spawned: 1 => +1":                     killed, // past the end, in a goroutine
+		"Fails: &fault{} => nil":               killed, // no nil pointer in an error
 		"Waits: count-- => removed":            timedOut,
 		"Unseen: 8 => +1":                      survived,
 	}

@@ -228,10 +228,10 @@ func (c *collector) recovers(n ast.Node) bool {
 
 // walk visits what can be switched at run time, outer nodes first.
 func (c *collector) walk(root ast.Node) {
-	conditions := map[ast.Expr]string{} // whether an expression decides on a branch, or on a loop
-	lists := map[ast.Stmt]bool{}        // statements that stand in a list, and may be removed
-	results := map[ast.Expr]bool{}
-	left := map[ast.Expr]bool{} // not values
+	conditions := map[ast.Expr]string{}  // whether an expression decides on a branch, or on a loop
+	lists := map[ast.Stmt]bool{}         // statements that stand in a list, and may be removed
+	results := map[ast.Expr]types.Type{} // as the function declares them
+	left := map[ast.Expr]bool{}          // not values
 	loops := map[*ast.BranchStmt]bool{}
 	ast.Inspect(root, func(n ast.Node) bool {
 		list := func(stmts []ast.Stmt) {
@@ -241,9 +241,9 @@ func (c *collector) walk(root ast.Node) {
 		}
 		switch n := n.(type) {
 		case *ast.FuncDecl:
-			c.results(n.Type, n.Body)
+			c.results(n.Type, n.Body, results)
 		case *ast.FuncLit:
-			c.results(n.Type, n.Body)
+			c.results(n.Type, n.Body, results)
 		case *ast.ArrayType:
 			return false
 		case *ast.GenDecl:
@@ -271,10 +271,6 @@ func (c *collector) walk(root ast.Node) {
 					}
 				}
 			}
-		case *ast.ReturnStmt:
-			for _, e := range n.Results {
-				results[e] = true
-			}
 		case *ast.KeyValueExpr:
 			left[n.Key] = true
 		case *ast.AssignStmt:
@@ -301,10 +297,29 @@ func (c *collector) walk(root ast.Node) {
 	})
 }
 
-func (c *collector) results(t *ast.FuncType, body *ast.BlockStmt) {
-	if t.Results != nil {
-		c.file.ends = append(c.file.ends, c.offset(body.Rbrace))
+// results notes where a function with results ends, and what it returns where.
+func (c *collector) results(
+	t *ast.FuncType, body *ast.BlockStmt, results map[ast.Expr]types.Type,
+) {
+	if t.Results == nil {
+		return
 	}
+	c.file.ends = append(c.file.ends, c.offset(body.Rbrace))
+	var declared []types.Type
+	for _, field := range t.Results.List {
+		for range max(1, len(field.Names)) {
+			declared = append(declared, c.pkg.TypesInfo.TypeOf(field.Type))
+		}
+	}
+	ast.Inspect(body, func(n ast.Node) bool {
+		if r, ok := n.(*ast.ReturnStmt); ok && len(r.Results) == len(declared) {
+			for i, e := range r.Results {
+				results[e] = declared[i]
+			}
+		}
+		_, other := n.(*ast.FuncLit)
+		return !other
+	})
 }
 
 // inLoop marks the branch statements that may be either.
@@ -387,7 +402,7 @@ var (
 )
 
 // expression finds the mutants of one, and reports whether to look into it.
-func (c *collector) expression(n ast.Expr, condition string, result bool) bool {
+func (c *collector) expression(n ast.Expr, condition string, result types.Type) bool {
 	tv, ok := c.pkg.TypesInfo.Types[n]
 	if !ok || tv.IsType() {
 		_, paren := n.(*ast.ParenExpr)
@@ -429,7 +444,11 @@ func (c *collector) expression(n ast.Expr, condition string, result bool) bool {
 		if other := operators[b.Op]; other != "" && !isString(tv.Type) {
 			add(other, x+other+y)
 		}
-	} else if result && condition == "" {
+	} else if result != nil && condition == "" {
+		// A pointer that is returned as an error becomes no error, not a nil pointer in one.
+		if name := c.typeName(result); name != "" && types.IsInterface(result) {
+			typ = name
+		}
 		switch t := tv.Type.Underlying().(type) {
 		case *types.Basic:
 			switch {
