@@ -307,7 +307,7 @@ func TestMarkdownAllocations(t *testing.T) {
 		{MaxBytes: 400, MinTruncatedBytes: 200}, {MaxBytes: 4472},
 	}
 	for name, content := range contents {
-		for _, n := range []int{1, 8, 16, 17, 200} {
+		for _, n := range counted(1, 8, 16, 17, 200) {
 			for _, m := range []envelope.Markdown{{}, own, scoped} {
 				for _, b := range budgets {
 					items := make([]envelope.Item, n)

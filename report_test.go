@@ -71,7 +71,7 @@ func TestAppendReportAfterAny(t *testing.T) {
 		require.Equal(t, string(want), string(got))
 		require.Empty(t, cmp.Diff(fresh, r, sameText))
 	}
-	for _, n := range []int{16, 17, 200} {
+	for _, n := range counted(16, 17, 200) {
 		items := make([]envelope.Item, n)
 		for i := range items {
 			items[i] = memory(fmt.Sprint(i), "x")
